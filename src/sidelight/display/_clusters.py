@@ -76,8 +76,6 @@ class ClusterDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     points_ : PathCollection
         The rows.
     links_ : dict of str to LineCollection
@@ -159,15 +157,8 @@ class ClusterDisplay(Display):
             colors: each that of the cluster or class with which it shares most rows.
         regions : bool, default=False
             Whether to shade where new rows would go; of two features only.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         **options : dict
             Passed on to :meth:`plot`.
-
-        Returns
-        -------
-        ClusterDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         run = run_of(estimator, X, constraints, feature_names)
@@ -206,15 +197,8 @@ class ClusterDisplay(Display):
         like : ClusterDisplay or array-like of shape (n_samples,), default=None
             Another display of the same rows, or labels of them, from which clusters take their
             colors.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         **options : dict
             Passed on to :meth:`plot`.
-
-        Returns
-        -------
-        ClusterDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         run = run_of_labels(X, labels, constraints, feature_names)
@@ -286,8 +270,6 @@ class ClusterDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         names : bool, default=True
             Whether to write the names of up to 20 clusters where they are.
         shapes : bool, default=True

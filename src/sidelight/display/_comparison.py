@@ -42,8 +42,6 @@ class ComparisonDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     scores_, plain_scores_ : ErrorbarContainer
         Scores with and without the knowledge.
     order_ : ndarray of int
@@ -74,13 +72,6 @@ class ComparisonDisplay(Display):
         ----------
         comparison : Comparison or dict
             What :func:`sidelight.evaluation.compare` returns, or a table like its ``table()``.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ComparisonDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         chosen = 0 if isinstance(comparison, Comparison) else None  # the chosen one comes first

@@ -68,8 +68,6 @@ class ConstraintsDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     points_ : PathCollection
         The rows.
     links_ : dict of str to LineCollection
@@ -124,13 +122,6 @@ default=None
             Clusters to compare with: what they violate is red.
         feature_names : sequence of str, default=None
             Names of the features; by default those of the data frame.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ConstraintsDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         known = constraints if X is None else align(constraints, X)

@@ -32,8 +32,6 @@ class ConvergenceDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     lines_ : dict of str to Line2D
         The curves.
 
@@ -60,13 +58,6 @@ class ConvergenceDisplay(Display):
         ----------
         estimator : fitted estimator, or list or dict of them
             What to draw; of a dict the keys are the names, otherwise the classes are.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ConvergenceDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         models = {name: final_step(model)[0] for name, model in named(estimator).items()}

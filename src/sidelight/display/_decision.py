@@ -77,8 +77,6 @@ class DecisionDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     points_ : PathCollection
         Rows whose class was predicted.
     given_ : PathCollection or None
@@ -149,15 +147,8 @@ class DecisionDisplay(Display):
             Features to draw; by default both of two, or principal components of more.
         regions : bool, default=True
             Whether to shade where new rows would get each class.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         **options : dict
             Passed on to :meth:`plot`.
-
-        Returns
-        -------
-        DecisionDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         final, _ = final_step(estimator)
@@ -202,8 +193,6 @@ class DecisionDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         names : bool, default=True
             Whether to write the names of up to 20 classes where their rows are.
         legend : bool, default=True

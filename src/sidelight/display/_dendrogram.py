@@ -40,13 +40,9 @@ class DendrogramDisplay(Display):
         Cluster of every row.
     names : sequence of str or None
         Names of the rows.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     branches_ : LineCollection
         Merges, four corners each, that of the lowest merge first.
     forbidden_ : LineCollection
@@ -87,13 +83,6 @@ class DendrogramDisplay(Display):
             The fitted clusterer, or another with ``linkage_`` and ``labels_``.
         names : sequence of shape (n_samples,), default=None
             Names of the rows, such as ``known.ids``; up to 40 are written below the tree.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        DendrogramDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, _ = final_step(estimator)

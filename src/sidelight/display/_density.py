@@ -71,8 +71,6 @@ class DensityDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     points_ : PathCollection
         The rows.
     contours_ : QuadContourSet or None
@@ -126,15 +124,8 @@ class DensityDisplay(Display):
             Names of the features; by default those of the data frame, or of the fit.
         features : sequence of two names or numbers, default=None
             Features to draw; by default both of two, or principal components of more.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         **options : dict
             Passed on to :meth:`plot`.
-
-        Returns
-        -------
-        DensityDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, as_given = final_step(estimator)
@@ -177,8 +168,6 @@ class DensityDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         **kwargs : dict
             Passed on to ``Axes.scatter``, such as ``s`` or ``alpha``.
 

@@ -32,13 +32,9 @@ class LearningCurveDisplay(Display):
         Scores by method, of every draw; NaN where there is none.
     axis_titles : tuple of str
         Titles of the axes.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     lines_ : dict of str to ErrorbarContainer
         The curves: means and standard errors over the draws.
 
@@ -95,13 +91,6 @@ class LearningCurveDisplay(Display):
             Function of true classes and clusters.
         random_state : int, default=0
             Seed of the first draw.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        LearningCurveDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         counts, classes = np.asarray(n_statements), plain(y)
@@ -139,13 +128,6 @@ class LearningCurveDisplay(Display):
             Scores by method, of every draw.
         axis_titles : tuple of str, default=("statements", "score")
             Titles of the axes.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        LearningCurveDisplay
-            The drawn display.
         """
         counts = np.asarray(n_statements)
         tables = {str(name): np.asarray(table, np.float64) for name, table in scores.items()}

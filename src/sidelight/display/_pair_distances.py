@@ -41,13 +41,9 @@ class PairDistancesDisplay(Display):
         Distances of pairs that belong together.
     apart_before, apart_after : ndarray of shape (c,)
         Distances of pairs that do not.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     histograms_ : dict of (str, str) to StepPatch
         By kind and time, such as ``("together", "before")``; all are of the same area, whatever
         the number of pairs.
@@ -89,13 +85,6 @@ class PairDistancesDisplay(Display):
             The rows of the constraints.
         constraints : Constraints
             What is known; new statements tell more than those of the fit.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        PairDistancesDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, as_given = final_step(estimator)

@@ -54,8 +54,6 @@ class SearchDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     lines_ : dict of str to ErrorbarContainer
         The curves.
     chosen_ : dict of str to Line2D
@@ -104,13 +102,6 @@ class SearchDisplay(Display):
             one, or the number of clusters.
         y : str, default=None
             Column along the vertical axis; by default the score.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        SearchDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         tables = {name: _table(model, x, y) for name, model in named(estimator).items()}

@@ -32,15 +32,11 @@ class SizesDisplay(Display):
         Smallest and largest size of every cluster.
     n_outside : int
         Number of rows in no cluster; a grey bar where there are any.
-    title : str
-        Written above the picture.
     codes : ndarray of int, shape (k,), default=None
         Number of the color of every cluster; by default the number of the cluster.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     bars_ : BarContainer
         The sizes, that of rows in no cluster last.
     bounds_ : LineCollection or None
@@ -77,13 +73,6 @@ class SizesDisplay(Display):
             Has ``labels_``; ``cluster_sizes_`` and ``size_bounds_`` are used where it has them.
         like : ClusterDisplay, default=None
             Map of the same clusters, of which their bars take the colors.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        SizesDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, _ = final_step(estimator)
@@ -117,13 +106,6 @@ class SizesDisplay(Display):
             Cluster of every row; -1 for none.
         bounds : array-like of shape (k, 2) or (2,), default=None
             Smallest and largest size of every cluster, in the sorted order of the labels.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        SizesDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         values, counts = np.unique(plain_labels(labels), return_counts=True)

@@ -40,13 +40,9 @@ class StagesDisplay(Display):
         Number of the first round of each curve: 0 where it begins before boosting.
     axis_title : str
         What the numbers are.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     lines_ : dict of str to Line2D
         The curves.
 
@@ -85,13 +81,6 @@ class StagesDisplay(Display):
             What to draw; of a dict the keys are the names, otherwise the classes are.
         what : {"margins", "steps", "errors", "objective"}, default="margins"
             Which numbers: ``mean_margins_``, ``alphas_``, ``errors_`` or ``history_``.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        StagesDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         if what not in STAGES:

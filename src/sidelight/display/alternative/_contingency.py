@@ -34,13 +34,9 @@ class ContingencyDisplay(Display):
         Names of the rows and columns of the picture.
     similarity : SplitSimilarity
         Variation of information and normalized mutual information of the two.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     image_ : AxesImage
         The shares of the classes.
     texts_ : list of Text
@@ -72,13 +68,6 @@ class ContingencyDisplay(Display):
             Cluster of every row.
         title : str, default=""
             Written above the picture.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ContingencyDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         splits = known if isinstance(known, KnownSplits) else KnownSplits(known)

@@ -31,13 +31,9 @@ class CategoryFlowDisplay(Display):
     ----------
     flows : Flows
         Numbers of documents.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     image_ : AxesImage
         Shares of the classes.
     texts_ : list of Text
@@ -65,13 +61,6 @@ class CategoryFlowDisplay(Display):
         ----------
         estimator : fitted TextCategories
             The estimator, or a pipeline that ends with it.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        CategoryFlowDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, _ = final_step(estimator)

@@ -40,13 +40,9 @@ class CoclusterDisplay(Display):
         Cell of every place of the two sides.
     names : tuple
         Names of rows and columns; None where they have none.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     image_ : AxesImage
         The table as colors.
     frames_ : list of Rectangle
@@ -100,13 +96,6 @@ class CoclusterDisplay(Display):
             Weights by which they stand there where there is no order.
         title : str, default=""
             Written above the picture.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        CoclusterDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         table = X if sparse.issparse(X) else np.asarray(X)
@@ -151,13 +140,6 @@ class CoclusterDisplay(Display):
             The zeros and ones that it was fitted to.
         row_order, column_order : Ordering, default=None
             Orders in which rows and columns stand inside of their clusters.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        CoclusterDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, _ = final_step(estimator)

@@ -29,13 +29,9 @@ class TimelineDisplay(Display):
         The runs.
     names : sequence or None
         Names of the elements.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     bars_ : list of BrokenBarHCollection
         Bars of every cluster, in the order of the lanes.
     jumps_ : Line2D
@@ -66,13 +62,6 @@ class TimelineDisplay(Display):
             Order of the elements, or values by which they are sorted.
         title : str, default=""
             Written above the picture.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        TimelineDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         ordering = order if isinstance(order, Ordering) else Ordering(order)

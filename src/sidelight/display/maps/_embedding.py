@@ -88,8 +88,6 @@ class EmbeddingDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     points_ : PathCollection
         The rows.
     lines_ : dict of str to LineCollection
@@ -158,15 +156,8 @@ class EmbeddingDisplay(Display):
             Names of the rows; at most 150 are written.
         coordinates : sequence of two ints, default=(0, 1)
             Which coordinates to draw.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         **options : dict
             Passed on to :meth:`plot`.
-
-        Returns
-        -------
-        EmbeddingDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         final, _ = final_step(estimator)
@@ -227,15 +218,8 @@ class EmbeddingDisplay(Display):
             Which coordinates to draw.
         title : str, default=""
             Written above the picture.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         **options : dict
             Passed on to :meth:`plot`.
-
-        Returns
-        -------
-        EmbeddingDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         Z = coordinates_of(Z)
@@ -272,8 +256,6 @@ class EmbeddingDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         legend : bool, default=True
             Whether to explain colors and lines.
         **kwargs : dict

@@ -91,11 +91,6 @@ class GrowthDisplay(Display):
             Titles of the frames; by default the numbers of rows.
         ax : sequence of matplotlib Axes, default=None
             Axes to draw in, one for each frame; a new figure by default.
-
-        Returns
-        -------
-        GrowthDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         places = [coordinates_of(frame) for frame in frames]
@@ -134,11 +129,6 @@ class GrowthDisplay(Display):
             A value, label or cluster of every row.
         ax : sequence of matplotlib Axes, default=None
             Axes to draw in, one for each frame; a new figure by default.
-
-        Returns
-        -------
-        GrowthDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         if not hasattr(estimator, "partial_fit"):

@@ -67,8 +67,6 @@ class MapDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     cells_ : PolyCollection or None
         The cells.
     points_ : PathCollection or None
@@ -128,15 +126,8 @@ class MapDisplay(Display):
             Features that a grid is drawn over; by default both of two, or principal components.
         feature_names : sequence of str, default=None
             Names of the features; by default those of the data frame, or of the fit.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         **options : dict
             Passed on to :meth:`plot`.
-
-        Returns
-        -------
-        MapDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, as_given = final_step(estimator)
@@ -190,8 +181,6 @@ class MapDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         cmap : str or Colormap, default=None
             Colors of the values; by default light to dark for distances, viridis for columns.
         **kwargs : dict

@@ -34,8 +34,6 @@ class SpectrumDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     lines_ : dict of str to ErrorbarContainer
         The curves.
     chosen_ : Line2D or None
@@ -65,13 +63,6 @@ class SpectrumDisplay(Display):
         ----------
         estimator : fitted estimator
             One with ``eigenvalues_``, or a pipeline or search that ends with it.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        SpectrumDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         final, _ = final_step(estimator)
@@ -96,13 +87,6 @@ class SpectrumDisplay(Display):
             Coordinates, the most important first; of several maps by their names.
         chosen : int, default=None
             Number of coordinates to mark.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        SpectrumDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         maps = Z if isinstance(Z, dict) else {"": Z}

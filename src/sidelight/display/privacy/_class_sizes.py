@@ -35,13 +35,9 @@ class ClassSizesDisplay(Display):
         Least number of rows that should be alike.
     n_suppressed : int
         Number of rows that are not published.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     bars_ : BarContainer
         The bars.
     line_ : Line2D or None
@@ -70,13 +66,6 @@ class ClassSizesDisplay(Display):
         ----------
         estimator : Anonymizer
             Fitted.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ClassSizesDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, _ = final_step(estimator)
@@ -101,13 +90,6 @@ class ClassSizesDisplay(Display):
         ----------
         check : AnonymityCheck
             What was counted.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ClassSizesDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         return cls(sizes=np.asarray(check.class_sizes), k=check.k).plot(ax)

@@ -29,13 +29,9 @@ class LossSearchDisplay(Display):
         Loss of each.
     chosen : int or None
         Number of classes of the published table.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     line_ : Line2D
         The losses.
     mark_ : Line2D or None
@@ -65,13 +61,6 @@ class LossSearchDisplay(Display):
         ----------
         estimator : Anonymizer
             Fitted; it has ``search_``.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        LossSearchDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, _ = final_step(estimator)

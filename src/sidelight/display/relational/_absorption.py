@@ -31,13 +31,9 @@ class AbsorptionDisplay(Display):
         Cluster of every row; -1 for none.
     by_cluster : bool
         Whether every cluster has a curve of its own.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     lines_ : dict of str to Line2D
         The curves.
 
@@ -64,13 +60,6 @@ class AbsorptionDisplay(Display):
             Fitted; it has ``absorbed_at_``.
         by_cluster : bool, default=False
             Whether every cluster gets a curve of its own.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        AbsorptionDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, _ = final_step(estimator)
@@ -96,13 +85,6 @@ class AbsorptionDisplay(Display):
             Distance at which every row joined; NaN or infinity for rows that did not.
         labels : array-like of shape (n_samples,), default=None
             Clusters of the rows, which then have a curve each.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        AbsorptionDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         values = np.asarray(thresholds, np.float64)

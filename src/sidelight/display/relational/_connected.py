@@ -32,13 +32,9 @@ class ConnectedClustersDisplay(Display):
     ----------
     map : RegionMap
         Nodes with their places, the edges between them, and the clusters.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     points_ : PathCollection
         The nodes.
     inside_, between_ : LineCollection
@@ -74,13 +70,6 @@ class ConnectedClustersDisplay(Display):
             Place of every row on the map.
         relations : Relations, sparse matrix, networkx graph or array-like of shape (m, 2)
             The graph that it was fitted with.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ConnectedClustersDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, _ = final_step(estimator)
@@ -101,13 +90,6 @@ class ConnectedClustersDisplay(Display):
             The graph between the rows.
         labels : array-like of shape (n_samples,)
             Cluster of every row; -1 for none.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ConnectedClustersDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         return cls(map=_map(coordinates, relations, labels, None)).plot(ax)

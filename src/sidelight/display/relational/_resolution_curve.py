@@ -29,13 +29,9 @@ class ResolutionCurveDisplay(Display):
         Thresholds with precision and recall.
     threshold : float or None
         Threshold of the run, a vertical line.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     lines_ : dict of str to Line2D
         The curves ``"precision"``, ``"recall"`` and ``"F1"``.
 
@@ -61,13 +57,6 @@ class ResolutionCurveDisplay(Display):
             Fitted; it has ``merges_``.
         truth : array-like of shape (n_samples,)
             True entity of every reference; -1, None or an empty word where it is unknown.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ResolutionCurveDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, _ = final_step(estimator)
@@ -98,13 +87,6 @@ class ResolutionCurveDisplay(Display):
             Thresholds, falling.
         precision, recall : array-like of shape (m,)
             Values at each of them.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ResolutionCurveDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         parts = [np.asarray(values, np.float64) for values in (thresholds, precision, recall)]

@@ -33,13 +33,9 @@ class SignMatrixDisplay(Display):
     ----------
     blocks : SignBlocks
         The ordered objects and their scored pairs.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     image_ : AxesImage
         The matrix: 0 no score, 1 positive, 2 negative, 3 disagreement.
     frames_ : list of Rectangle
@@ -72,13 +68,6 @@ class SignMatrixDisplay(Display):
             Cluster of every object.
         title : str, default=""
             Written above the picture.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        SignMatrixDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         clusters = np.asarray(labels)
@@ -100,13 +89,6 @@ class SignMatrixDisplay(Display):
             Has ``labels_``, such as :class:`~sidelight.relational.CorrelationClustering`.
         X : Relations or square matrix
             What it was fitted to.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        SignMatrixDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, _ = final_step(estimator)
