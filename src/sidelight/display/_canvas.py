@@ -217,11 +217,12 @@ def write_names(
 
 
 def label_lines(ax: Any, lines: Mapping[str, Any], inks: Inks) -> None:
-    """Write the name of every curve behind its last point; a legend where they would collide."""
+    """Write the name of every curve at its right end; a legend where they would collide."""
     if len(lines) > MOST_LABELED:
         ax.legend(fontsize="small", framealpha=0.85, facecolor=inks.page, edgecolor="none")
         return
-    ends = {name: (line.get_xdata()[-1], line.get_ydata()[-1]) for name, line in lines.items()}
+    points = {name: line.get_xydata() for name, line in lines.items()}
+    ends = {name: tuple(own[np.argmax(own[:, 0])]) for name, own in points.items()}
     low, high = ax.get_ylim()
     heights = np.sort([y for _, y in ends.values()])
     if ax.get_yscale() == "linear" and np.all(np.diff(heights) > 0.055 * (high - low)):

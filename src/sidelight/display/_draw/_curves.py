@@ -59,7 +59,7 @@ def draw_curves(ax: Any, picture: Curves, inks: Inks) -> DrawnCurves:
         if curve.chosen is not None:
             drawn.chosen[curve.name] = _ring(ax, curve, inks)
     if picture.area:
-        _shade(ax, picture.curves[0], colors[0])
+        _shade(ax, picture.curves[0], colors[0], "post" if picture.steps else None)
     if picture.mark is not None:
         drawn.mark = ax.axvline(picture.mark, color=inks.soft, linewidth=1.2, linestyle="dashed")
     _set_axes(ax, picture)
@@ -83,10 +83,11 @@ def _ring(ax: Any, curve: Curve, inks: Inks) -> Any:
     return ring
 
 
-def _shade(ax: Any, curve: Curve, color: str) -> None:
+def _shade(ax: Any, curve: Curve, color: str, step: str | None) -> None:
     """Shade the area below a line, which does not change the limits of the axes."""
     low, high = ax.get_ylim()
-    ax.fill_between(curve.x, curve.y, low, color=color, alpha=0.08, linewidth=0)
+    style: dict[str, Any] = {"color": color, "alpha": 0.08, "linewidth": 0, "step": step}
+    ax.fill_between(curve.x, curve.y, low, **style)
     ax.set_ylim(low, high)
 
 
