@@ -1,7 +1,7 @@
 """What the docs and the README take from the code: tables of methods, the chooser, the layers.
 
-``python docs/generate.py`` brings the README up to date; the documentation calls
-:func:`write_includes` when it is built.
+``python docs/generate.py`` brings the README and the tables of names up to date; the
+documentation calls :func:`write_includes` when it is built.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 import chooser
 import home_picture
 import layers
+import name_tables
 
 from sidelight import catalog
 
@@ -81,3 +82,7 @@ def write_includes() -> None:
 if __name__ == "__main__":
     readme = HERE.parent / "README.md"
     readme.write_text(readme_with_table(readme.read_text(encoding="utf-8")), encoding="utf-8")
+    page = HERE / "conventions.rst"
+    page.write_text(
+        name_tables.page_with_tables(page.read_text(encoding="utf-8")), encoding="utf-8"
+    )

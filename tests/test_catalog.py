@@ -72,6 +72,6 @@ def test_every_method_is_found_by_both_names_and_alone():
         assert catalog.get(method.cls.__name__) == method
     program = (
         "import sys; from sidelight import catalog; catalog.get('pckmeans'); "
-        "assert 'sidelight.mixture._core._em' not in sys.modules"
+        "assert 'sidelight._fit.em.loop' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

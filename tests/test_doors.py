@@ -1,15 +1,17 @@
-"""Doors of packages: what ``__init__.pyi`` names is there, documented, and typed for editors."""
+"""Doors of packages: what they name is there, documented and typed, and nothing else is used."""
 
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import inspect
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, get_origin
 
 import pytest
 
@@ -18,11 +20,30 @@ from sidelight import catalog
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = Path(sidelight.__file__).parent
-DOORS = sorted(PACKAGE.rglob("__init__.pyi"))
+INNER = sorted(PACKAGE.glob("*/inner.pyi"))
+DOORS = sorted(PACKAGE.rglob("__init__.pyi")) + INNER
+
+#: Packages that may use each other's private modules: the front, which is being rebuilt.
+FRONT = {"cli", "runs", "jobs", "report", "display", "pictures"}
 
 
-def dotted(door: Path) -> str:
-    return ".".join(door.parent.relative_to(PACKAGE.parent).parts)
+class Use(NamedTuple):
+    """An import of one package from another: by whom, of which module, of which name."""
+
+    user: str
+    module: str
+    name: str
+
+    @property
+    def packages(self) -> tuple[str, str]:
+        """Names of the two packages below ``sidelight``."""
+        return self.user.split(".")[1], self.module.split(".")[1]
+
+
+def dotted(path: Path) -> str:
+    """Name of the module of a ``.py`` or ``.pyi`` file."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def names_of(door: Path) -> set[str]:
@@ -47,7 +68,7 @@ def test_every_name_of_a_door_is_there_and_documented(door: Path) -> None:
     assert dir(package) == sorted(package.__all__)
     for name in package.__all__:
         member: Any = getattr(package, name)
-        if inspect.ismodule(member) or inspect.isclass(member) or callable(member):
+        if inspect.ismodule(member) or (callable(member) and get_origin(member) is None):
             assert inspect.getdoc(member), f"{name} has no docstring"
 
 
@@ -56,6 +77,60 @@ def test_a_door_refuses_other_names(door: Path) -> None:
     package = importlib.import_module(dotted(door))
     with pytest.raises(AttributeError, match="no attribute 'nothing_of_this_name'"):
         _ = package.nothing_of_this_name
+
+
+@functools.cache
+def uses() -> tuple[Use, ...]:
+    """All imports between packages of Sidelight, also those inside of functions."""
+    return tuple(
+        use
+        for path in PACKAGE.rglob("*.py")
+        if path.parent != PACKAGE
+        for use in imports_of(path)
+        if len(set(use.packages)) == 2
+    )
+
+
+def imports_of(path: Path) -> Iterator[Use]:
+    """Imports of Sidelight's modules in a file; a module that is imported by name is the module."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found = [(alias.name, "") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            assert node.level == 0, f"{path}: relative import"
+            found = [(node.module, alias.name) for alias in node.names]
+        else:
+            continue
+        for module, name in found:
+            if is_module(f"{module}.{name}"):
+                module, name = f"{module}.{name}", ""
+            if module.startswith("sidelight."):
+                yield Use(dotted(path), module, name)
+
+
+def is_module(name: str) -> bool:
+    path = PACKAGE.parent.joinpath(*name.split("."))
+    return path.is_dir() or path.with_suffix(".py").exists()
+
+
+def is_open(use: Use) -> bool:
+    """Whether a use goes through a door, or into a room that is for all of Sidelight."""
+    _, package, *inside = use.module.split(".")
+    if any(part.startswith("_") for part in (*inside, use.name)):
+        return False
+    return package.startswith("_") or inside in ([], ["inner"])
+
+
+def test_a_package_uses_the_doors_of_others() -> None:
+    """A private module belongs to its package; what others share stands in its inner door."""
+    closed = [use for use in uses() if not is_open(use) and not set(use.packages) <= FRONT]
+    assert not closed, "\n".join(f"{use.user} imports {use.name} of {use.module}" for use in closed)
+
+
+@pytest.mark.parametrize("door", INNER, ids=dotted)
+def test_an_inner_door_names_what_others_use_and_users_do_not(door: Path) -> None:
+    assert names_of(door) == {use.name for use in uses() if use.module == dotted(door)}
+    assert not names_of(door) & names_of(door.with_name("__init__.pyi"))
 
 
 def test_every_package_with_a_public_name_has_a_door() -> None:

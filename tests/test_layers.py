@@ -28,18 +28,16 @@ def first_line(path: Path) -> str:
     return text.split("\n")[0]
 
 
-def test_every_family_is_used_by_its_public_names(layers: Any) -> None:
-    protected = {
-        name: contract["allowed_importers"]
-        for contract in layers.contracts()
-        if contract["type"] == "protected"
-        for name in contract["protected_modules"]
-    }
-    assert protected == {
-        f"sidelight.{family}.*": [f"sidelight.{family}"] for family in catalog.FAMILIES
-    }
+def test_families_use_mixtures_and_clusterers_and_no_other_family(layers: Any) -> None:
+    of_families = [
+        [room.name for room in layer.rooms]
+        for layer in layers.layers()
+        if {room.name for room in layer.rooms} & set(catalog.FAMILIES)
+    ]
+    others = sorted(set(catalog.FAMILIES) - {"mixture", "cluster"})
+    assert of_families == [others, ["mixture"], ["cluster"]]
     siblings = [{room.name for room in layer.rooms} for layer in layers.layers() if layer.siblings]
-    assert siblings == [set(catalog.FAMILIES)]
+    assert siblings == []
 
 
 def test_every_room_is_in_the_table_with_its_first_line(layers: Any) -> None:

@@ -59,7 +59,7 @@ def documents(n: int, d: int) -> tuple[sparse.csr_matrix, np.ndarray, np.ndarray
 def counts(n: int, d: int) -> list[Row]:
     X, z, y = documents(n, d)
     rows: list[Row] = []
-    for variant in ("adjusted", "published"):
+    for variant in ("default", "published"):
         options = {"features": "multinomial", "variant": variant, "random_state": 0}
         ConditionalInformationBottleneck(K, n_init=1, max_iter=3, **options).fit(X, known=z)
         one = ConditionalInformationBottleneck(K, n_init=1, **options)
@@ -101,7 +101,7 @@ def iterations(X: sparse.csr_matrix, z: np.ndarray) -> list[Row]:
                 model.costs(model.fit(start))
                 model.sums(q)
 
-        variant = "adjusted" if adjusted else "published"
+        variant = "default" if adjusted else "published"
         rows.append(
             compare(
                 f"n={X.shape[0]:,}, d={X.shape[1]:,}, {variant}, 10 iterations",
@@ -121,7 +121,7 @@ def ensembles(n: int, spread: int) -> Row:
     X = rng.standard_normal((n, 20))
     X += spread * rng.standard_normal((KNOWN, 20))[z] + 2 * rng.standard_normal((K, 20))[y]
     base = KMeans(K, n_init=5, random_state=0)
-    ensemble = CondEns(K, base=base, n_init=1, random_state=0)
+    ensemble = CondEns(K, estimator=base, n_init=1, random_state=0)
     base.fit(X[:2_000])
     ensemble.fit(X[:2_000], known=z[:2_000])  # compile first
     row = compare(

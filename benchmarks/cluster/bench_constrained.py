@@ -135,7 +135,7 @@ def failing(quick: bool) -> list[Row]:
     """Share of single fits on iris that fail although the constraints can be satisfied."""
     X, y = load_iris(return_X_y=True)
     contestants: dict[str, Callable[[np.ndarray, int, Constraints], Any]] = {
-        "ours": lambda X, seed, known: labels_of_ours("auto", X, seed, known),
+        "ours": lambda X, seed, known: labels_of_ours("default", X, seed, known),
         "ours, variant='published'": lambda X, seed, known: labels_of_ours(
             "published", X, seed, known
         ),

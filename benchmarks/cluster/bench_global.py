@@ -43,7 +43,7 @@ def run(quick: bool) -> list[Row]:
 
 
 def against_exhaustive(name: str, X: np.ndarray, way: str, quick: bool) -> Row:
-    full, other = GlobalKMeans(K, search="full"), GlobalKMeans(K, **WAYS[way])
+    full, other = GlobalKMeans(K, method="full"), GlobalKMeans(K, **WAYS[way])
     other.fit(X)  # compile first
     row = compare(
         f"{way} on {name}",
@@ -53,7 +53,7 @@ def against_exhaustive(name: str, X: np.ndarray, way: str, quick: bool) -> Row:
         limit=0.1,
         repeats=2 if quick else 3,
     )
-    excess = 100 * (other.search_["inertia"] / full.search_["inertia"] - 1)
+    excess = 100 * (other.search_["objective"] / full.search_["objective"] - 1)
     return {
         **row,
         "mean excess %": float(excess.mean()),
@@ -69,7 +69,7 @@ def against_peer(quick: bool) -> list[Row]:
     except ImportError:
         return []
     X, k = load_iris().data, 3 if quick else 8
-    ours, theirs = GlobalKMeans(k, search="full"), Peer(k)
+    ours, theirs = GlobalKMeans(k, method="full"), Peer(k)
     row = compare(
         f"exhaustive search on iris, k = 1..{k}",
         lambda: ours.fit(X),
@@ -78,7 +78,7 @@ def against_peer(quick: bool) -> list[Row]:
         limit=1.0,
         repeats=1 if quick else 2,
     )
-    return [{**row, "error": ours.inertia_, "their error": float(theirs.inertia_[k])}]
+    return [{**row, "error": ours.objective_, "their error": float(theirs.inertia_[k])}]
 
 
 def at_scale(quick: bool) -> Row:

@@ -45,7 +45,7 @@ def lloyd_case(kind: str, n: int, d: int, k: int, dtype: Any, n_iter: int, **fac
         **facts,
     )
     assert ours.n_iter_ == theirs.n_iter_ == n_iter
-    return {**row, "inertia ratio": f"{ours.inertia_ / theirs.inertia_:.7f}"}
+    return {**row, "inertia ratio": f"{ours.objective_ / theirs.inertia_:.7f}"}
 
 
 def seeding_case(n: int, d: int, k: int) -> Row:

@@ -111,7 +111,7 @@ def growth(quick: bool) -> list[Row]:
         for name, params in (
             ("one matrix", {"shape": "full"}),
             ("one diagonal", {"shape": "diagonal"}),
-            ("a diagonal per cluster", {"shape": "diagonal", "metric": "per-cluster"}),
+            ("a diagonal per cluster", {"shape": "diagonal", "metric_type": "per-cluster"}),
         ):
             model = MPCKMeans(k, **loop, **params)
             seconds, first = per_iteration(model, X[:n], known, n_iter)

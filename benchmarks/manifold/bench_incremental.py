@@ -51,7 +51,7 @@ def one_row_more(n: int, repeats: int, *, limited: bool) -> list[Row]:
         if number % 10 == 0:  # by turns, so that a busy moment of the machine hits all
             graph = model.graph()
             fresh.append(clock(lambda g=graph: squared_distance_frame(geodesics(g), 2)))
-            rows = X[: model.n_seen_]
+            rows = X[: model.n_samples_seen_]
             theirs.append(clock(lambda rows=rows: Peer(n_neighbors=7).fit(rows)))
     mine = statistics.mean(ours)
     error = geodesic_error(model)

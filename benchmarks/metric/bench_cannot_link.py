@@ -123,8 +123,8 @@ def large_case(n: int, n_pairs: int, words: int) -> Row:
         "seconds": time.perf_counter() - wall,
         "seconds of the processor": time.process_time() - processor,
         "at most": LARGE_SECONDS,
-        "duality gap": model.duality_gap_,
-        "pairs with a weight": int(np.count_nonzero(model.dual_coef_)),
+        "duality gap": model.gap_,
+        "pairs with a weight": int(np.count_nonzero(model.dual_variables_)),
     }
 
 

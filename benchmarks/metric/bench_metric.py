@@ -7,7 +7,7 @@ judged by the same function:
 - RCA: the largest difference of the matrices, as a share of the largest entry. metric-learn is
   given chunklets, we find them.
 - MMC: ``Σ_CL ‖v‖_A`` at ``Σ_ML ‖v‖²_A = 1``, to be maximised, for both forms. metric-learn runs
-  as many iterations as it is allowed; ``ridge=0`` gives us the published problem.
+  as many iterations as it is allowed; ``shrinkage=0`` gives us the published problem.
 - ITML: ``LogDet(A, I) + Σ LogDet(ξ, ξ₀)`` at the best ``ξ`` for the matrix, to be minimised, and
   the share of the pairs within their bounds. metric-learn projects on one pair after the other,
   for as many rounds as it is allowed; ours goes to the optimum.
@@ -50,7 +50,10 @@ def run(quick: bool) -> list[Row]:
             rows.append(case.beside(peer, RCA(shrinkage=0), "RCA", {}, case.rca, repeats=3))
             for diagonal in (True, False):
                 name = "MMC, diagonal" if diagonal else "MMC, full"
-                ours, theirs = MMC(diagonal=diagonal, ridge=0), {"diagonal": diagonal}
+                ours, theirs = (
+                    MMC(shape="diagonal" if diagonal else "full", shrinkage=0),
+                    {"diagonal": diagonal},
+                )
                 repeats = 3 if diagonal or quick else 1
                 rows.append(case.beside(peer, ours, name, theirs, case.mmc, repeats=repeats))
             # Ours goes to the optimum; theirs slows down before it, the more so with more rounds.

@@ -50,7 +50,7 @@ def beside_plain_em(
     n_iter: int,
 ) -> Row:
     params = fixed_length(X, start, "full", n_iter)
-    model = ChunkletMixture(**params, sampling=sampling, n_init=1)
+    model = ChunkletMixture(**params, sampling_unit=sampling, n_init=1)
     plain = GaussianMixture(**params)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a fixed number of iterations

@@ -95,7 +95,7 @@ def last_sigma(grid: Grid) -> float:
 def mixture_iteration(n: int, d: int, side: int, component: str) -> Row:
     X = np.random.default_rng(0).normal(size=(n, d))
     model = SelfOrganizingMixture(
-        (side, side), component=component, winner_mass=0.05, eta=2.0, max_iter=5, tol=0.0
+        (side, side), component=component, winner_mass=0.05, cooling=2.0, max_iter=5, tol=0.0
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

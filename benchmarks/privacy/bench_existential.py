@@ -70,8 +70,11 @@ def against_kmeans(n: int, d: int, k: int) -> list[Row]:
     loop: dict[str, Any] = {"init": start, "max_iter": 20}
     cases = {
         "a tenth are pivots, transport": (ExistentialKMeans(k, **loop), few),
-        "a tenth are pivots, flow": (ExistentialKMeans(k, refine="flow", **loop), few),
-        "a tenth are pivots, lookahead": (ExistentialKMeans(k, refine="lookahead", **loop), few),
+        "a tenth are pivots, flow": (ExistentialKMeans(k, pivot_moves="flow", **loop), few),
+        "a tenth are pivots, lookahead": (
+            ExistentialKMeans(k, pivot_moves="lookahead", **loop),
+            few,
+        ),
         "all are pivots, transport": (ExistentialKMeans(k, **loop), all_rows),
         "all are pivots, micro-clusters of radius 1.5": (
             ExistentialKMeans(k, micro_radius=1.5, **loop),

@@ -73,9 +73,9 @@ def _large(n: int) -> Row:
         "case": f"planted, {n:,} nodes, {graph.n_edges:,} edges",
         "seconds": seconds,
         "peak MB": memory,
-        "cost": model.cost_,
+        "cost": model.objective_,
         "gap": model.gap_,
-        "best of 100 pivots": pivots.cost_,
+        "best of 100 pivots": pivots.objective_,
         "their seconds": pivot_seconds,
     }
 
@@ -90,7 +90,7 @@ def _beside_annealing(n: int, k: int) -> Row:
         "ours": seconds,
         "theirs": float("nan"),
         "ratio": float("nan"),
-        "cost": model.cost_,
+        "cost": model.objective_,
         "gap": model.gap_,
         "their cost": "not installed",
     }
@@ -229,7 +229,7 @@ def _consensus_row(case: str, partitions: np.ndarray) -> Row:
     return {
         "case": f"consensus of {case}",
         "seconds": seconds,
-        "cost": model.cost_,
+        "cost": model.objective_,
         "best given": float(model.input_costs_.min()),
         "gap": model.gap_,
     }

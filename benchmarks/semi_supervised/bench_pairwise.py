@@ -101,7 +101,7 @@ def unit(rows: np.ndarray, support: np.ndarray) -> sparse.csr_array:
 
 def beside_lbfgs(case: Case, form: str) -> Row:
     gamma = 1.0 / (case.X.shape[1] * case.X.var())
-    model = PairwiseLogisticRegression(gamma=gamma, regularization=LAM, penalty=1.0)
+    model = PairwiseLogisticRegression(gamma=gamma, alpha=LAM, penalty=1.0)
     peer = Descent(case, gamma)
     model.fit(case.X[:300], case.y[:300])  # compiled loops are loaded
     ours = min(
@@ -206,7 +206,7 @@ def beside_pseudo_examples(case: Case, kind: str) -> Row:
         X = sparse.csr_matrix(np.where(np.abs(X) < 2, 0.0, X))
     support, B, signs = case.design()
     n = len(signs)
-    model = PairwiseLogisticRegression(kernel="linear", regularization=LAM, penalty=1.0)
+    model = PairwiseLogisticRegression(kernel="linear", alpha=LAM, penalty=1.0)
     peer = LogisticRegression(C=1 / (2 * LAM), fit_intercept=False, tol=1e-10, max_iter=10_000)
     if kind == "dense":
         peer.set_params(solver="newton-cholesky")
@@ -251,7 +251,7 @@ def beside_box(case: Case) -> Row:
     n, mu = len(signs), 0.3
     box = [(min(s, 0), max(s, 0)) for s in signs] + [(-mu, mu)] * (B.shape[0] - n)
     wanted = np.concatenate([signs, np.zeros(B.shape[0] - n)])
-    model = PairwiseSVC(gamma=gamma, regularization=LAM, penalty=mu)
+    model = PairwiseSVC(gamma=gamma, alpha=LAM, penalty=mu)
     end: dict[str, float] = {}
 
     def ours() -> None:
@@ -292,6 +292,6 @@ def beside_box(case: Case) -> Row:
         **row,
         "our steps": model.n_iter_,
         "their iterations": end["iterations"],
-        "our gap": model.duality_gap_,
+        "our gap": model.gap_,
         "their gap": end["gap"],
     }

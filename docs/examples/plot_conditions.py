@@ -37,7 +37,7 @@ figure, axes = plt.subplots(2, 2, figsize=(11, 7.5), height_ratios=(3, 1), layou
 colors = plt.get_cmap("tab10")
 for (above, below), (title, model) in zip(axes.T, models.items(), strict=True):
     labels, centers = model.labels_, model.cluster_centers_
-    longer = model.inertia_ / models["k-means"].inertia_ - 1
+    longer = model.objective_ / models["k-means"].objective_ - 1
     above.scatter(*X[~drives].T, s=8, c=colors(labels[~drives]), alpha=0.6)
     above.scatter(*X[drives].T, s=45, c=colors(labels[drives]), marker="^", edgecolor="black")
     away = getattr(model, "not_nearest_", np.empty(0, int))

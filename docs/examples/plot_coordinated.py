@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.patches import Ellipse
 
 from sidelight.datasets import make_s_surface
-from sidelight.mixture import CoordinatedFactorAnalysis
+from sidelight.manifold import CoordinatedFactorAnalysis
 
 sheet = make_s_surface(800, noise=0.05, random_state=0)
 X, along = sheet.data, sheet.coordinates[:, 0]

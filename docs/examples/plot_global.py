@@ -17,7 +17,7 @@ from sidelight.display import SearchDisplay
 X, _ = make_blobs(300, centers=12, cluster_std=0.6, random_state=3)
 
 searches = {
-    "global, every candidate tried": GlobalKMeans(18, search="full").fit(X),
+    "global, every candidate tried": GlobalKMeans(18, method="full").fit(X),
     "global, fast": GlobalKMeans(18).fit(X),
     "global, fast, kd-tree": GlobalKMeans(18, candidates="kd-tree").fit(X),
 }
@@ -25,7 +25,7 @@ numbers = np.arange(1, 19)
 starts = np.array(
     [
         [
-            KMeans(k, init="random", n_init=1, random_state=seed).fit(X).inertia_
+            KMeans(k, init="random", n_init=1, random_state=seed).fit(X).objective_
             for seed in range(25)
         ]
         for k in numbers
@@ -38,7 +38,7 @@ starts = np.array(
 # median and the worst of the 25 starts leave. They part most near the true number of clusters, 12,
 # where the bend of the curve would tell it.
 
-lowest = searches["global, every candidate tried"].search_["inertia"]
+lowest = searches["global, every candidate tried"].search_["objective"]
 relative = starts / lowest[:, None]
 ratios = {"worst": np.max, "median": np.median, "best": np.min}
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")

@@ -31,7 +31,7 @@ fits = {
     "KMeans: nothing known": KMeans(3, random_state=0),
     PRICE: PCKMeans(3, random_state=0),
     "MPCKMeans: one metric": MPCKMeans(3, random_state=0),
-    "MPCKMeans: a metric per cluster": MPCKMeans(3, metric="per-cluster", random_state=0),
+    "MPCKMeans: a metric per cluster": MPCKMeans(3, metric_type="per-cluster", random_state=0),
 }
 truth = ClusterDisplay.from_labels(X, y)
 truth.ax_.set(title="What is meant", aspect="equal")

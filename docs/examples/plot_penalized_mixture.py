@@ -35,7 +35,7 @@ def believe(certainty):
 
 figure, axes = plt.subplots(1, 3, figsize=(13, 4.8), sharey=True, layout="constrained")
 for ax, certainty in zip(axes, (0.5, 0.8, 1.0), strict=True):
-    model = PenalizedMixture(2, certainty=True, n_init=10, random_state=0)
+    model = PenalizedMixture(2, weights_are_probabilities=True, n_init=10, random_state=0)
     model.fit(X, constraints=believe(certainty))
     ClusterDisplay.from_estimator(
         model, X, constraints=known, like=y, regions=True, names=False, legend=False, ax=ax

@@ -29,7 +29,7 @@ axes[0].set_title(
 )
 SignMatrixDisplay.from_relations(scored, model.labels_, ax=axes[1])
 axes[1].set_title(
-    f"cost {model.cost_:g}, gap {model.gap_:.1%}: adjusted Rand index "
+    f"cost {model.objective_:g}, gap {model.gap_:.1%}: adjusted Rand index "
     f"{adjusted_rand_index(truth, model.labels_):.2f}"
 )
 plt.show()

@@ -28,7 +28,7 @@ model = SemiBoostClassifier(
     similarity="rbf",
     percentile=2.0,
     sampling="weight",
-    C=0.002,
+    unlabeled_weight=0.002,
     random_state=0,
 ).fit(X, y)
 

@@ -38,7 +38,8 @@ figure, axes = plt.subplots(2, 4, figsize=(16, 6.5), height_ratios=(2, 1), layou
 first = None
 for (above, below), (title, model) in zip(axes.T, fits.items(), strict=True):
     model.fit(X)
-    longer = model.inertia_ / fits["KMeans"].inertia_ - 1
+    squares = getattr(model, "inertia_", model.objective_)  # without the price of rows left out
+    longer = squares / fits["KMeans"].objective_ - 1
     drawn = ClusterDisplay.from_estimator(model, X, like=first, names=False, ax=above)
     above.set_title(f"{title}: {longer:+.0%}" if first else title)
     above.set_aspect("equal")

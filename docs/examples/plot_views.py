@@ -14,7 +14,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sidelight.constraints import Correspondences
-from sidelight.mixture import CoordinatedViews, GaussianMixture
+from sidelight.manifold import CoordinatedViews
+from sidelight.mixture import GaussianMixture
 
 warnings.simplefilter("ignore", ConvergenceWarning)
 rng = np.random.default_rng(1)

@@ -26,7 +26,7 @@ from sidelight.cluster import (
     KMeans,
     SphericalKMeans,
 )
-from sidelight.cluster._core._lloyd import ConstrainedRows, lloyd
+from sidelight.cluster._core._lloyd import ConstrainedRows, Relabeled, lloyd
 from sidelight.cluster.balanced._populate import populate, refine
 from sidelight.cluster.balanced._sample_size import sample_size
 from sidelight.cluster.directional._directions import onto_sphere
@@ -166,9 +166,9 @@ class Framework(ConstrainedRows):
             return lloyd(self.source, self.centers, constrained=self, project=onto_sphere).labels
         return self.labels
 
-    def assign(self, centers: np.ndarray) -> tuple[np.ndarray, float]:
+    def relabel(self, centers: np.ndarray, nearest: np.ndarray | None = None) -> Relabeled:
         refine(self.costs(centers), self.labels, self.min_size)
-        return self.labels.copy(), 0.0
+        return Relabeled(self.labels.copy())
 
 
 def framework_methods(balance: float) -> dict[str, Callable[..., np.ndarray]]:
@@ -196,7 +196,7 @@ def framework_methods(balance: float) -> dict[str, Callable[..., np.ndarray]]:
         "SPKpnr": variant(True, False),
         "SPKgpr": variant(False, True),
         "SPKgpnr": variant(False, False),
-        "flow": fitted(BalancedKMeans, balance=balance, geometry="cosine", assignment="flow"),
+        "flow": fitted(BalancedKMeans, balance=balance, metric="cosine", assignment="flow"),
     }
 
 

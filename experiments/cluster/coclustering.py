@@ -246,7 +246,7 @@ def with_pairs(n_pairs: int, n_sets: int) -> Section:
     }[n_pairs]
     rows = []
     for (target, side), printed in published.items():
-        for variant in ("published", "auto"):
+        for variant in ("published", "default"):
             found, n_failed = _fits_with_pairs(target, side, n_pairs, n_sets, variant)
             keys = ("tau", "loss", f"{target} objects", f"{target} properties")
             cells = [spread([one[key] for one in found]) if found else "-" for key in keys]
@@ -306,7 +306,7 @@ def across(runs: int) -> Section:
     rows = []
     for (name, pairs), printed in zip(links.items(), published, strict=True):
         cells = []
-        for variant in ("published", "auto"):
+        for variant in ("published", "default"):
             models = [
                 cdk(
                     cycle.data,
@@ -471,7 +471,7 @@ def rows_not_mentioned(runs: int) -> Section:
     rows = []
     for n_pairs in (0, 1, 2, 4, 10, 30):
         cells = []
-        for variant in ("published", "auto"):
+        for variant in ("published", "default"):
             found = [_on_others(n_pairs, variant, seed) for seed in range(runs)]
             solved = [value for value in found if value is not None]
             cells.append(spread(solved) if solved else "-")

@@ -138,13 +138,13 @@ def figures(text: str) -> list[float]:
 def iris_table() -> Section:
     X = load_iris().data
     ours = {
-        "full": GlobalKMeans(15, search="full").fit(X).search_["inertia"],
-        "fast": GlobalKMeans(15, n_trials=1).fit(X).search_["inertia"],
+        "full": GlobalKMeans(15, method="full").fit(X).search_["objective"],
+        "fast": GlobalKMeans(15, n_trials=1).fit(X).search_["objective"],
         "kd-tree": GlobalKMeans(15, candidates="kd-tree", n_candidates=30, n_trials=1)
         .fit(X)
-        .search_["inertia"],
+        .search_["objective"],
     }
-    trials = GlobalKMeans(15).fit(X).search_["inertia"]
+    trials = GlobalKMeans(15).fit(X).search_["objective"]
     rows = [
         [
             str(k + 1),
@@ -163,9 +163,9 @@ def iris_table() -> Section:
 
 def wine_table() -> Section:
     X = StandardScaler().fit_transform(load_wine().data)
-    full = GlobalKMeans(10, search="full").fit(X).search_["inertia"]
-    trials = GlobalKMeans(10).fit(X).search_["inertia"]
-    fast = GlobalKMeans(10, n_trials=1).fit(X).search_["inertia"]
+    full = GlobalKMeans(10, method="full").fit(X).search_["objective"]
+    trials = GlobalKMeans(10).fit(X).search_["objective"]
+    fast = GlobalKMeans(10, n_trials=1).fit(X).search_["objective"]
     rows = [
         [str(k + 1), f"{reference:.2f}", f"{full[k]:.2f}", f"{trials[k]:.2f}", f"{fast[k]:.2f}"]
         for k, reference in enumerate(figures(WINE))
@@ -177,9 +177,9 @@ def wine_table() -> Section:
 def random_starts(name: str, X: np.ndarray, picture_name: str, runs: int) -> Section:
     """As in figures 3.5 to 3.7: one global run against as many random starts as there are rows."""
     paths = {
-        "exhaustive": GlobalKMeans(15, search="full").fit(X).search_["inertia"],
-        "default": GlobalKMeans(15).fit(X).search_["inertia"],
-        "fast": GlobalKMeans(15, n_trials=1).fit(X).search_["inertia"],
+        "exhaustive": GlobalKMeans(15, method="full").fit(X).search_["objective"],
+        "default": GlobalKMeans(15).fit(X).search_["objective"],
+        "fast": GlobalKMeans(15, n_trials=1).fit(X).search_["objective"],
     }
     starts = np.array([random_errors(X, k, len(X) if runs >= 10 else 20) for k in range(1, 16)])
     rows = [
@@ -225,7 +225,7 @@ def random_starts(name: str, X: np.ndarray, picture_name: str, runs: int) -> Sec
 
 def random_errors(X: np.ndarray, k: int, n: int) -> list[float]:
     return [
-        KMeans(k, init="random", n_init=1, tol=0.0, random_state=seed).fit(X).inertia_
+        KMeans(k, init="random", n_init=1, tol=0.0, random_state=seed).fit(X).objective_
         for seed in range(n)
     ]
 
@@ -269,7 +269,7 @@ def equal_time(problems: list[tuple[int, float, int]], n_rows: int, runs: int) -
 def against_random(X: np.ndarray, k: int) -> tuple[float, float, float]:
     """Gain of the greedy search and of the best random start, and how many of these fit in."""
     started = time.perf_counter()
-    greedy = GlobalKMeans(k, candidates="kd-tree", n_trials=1, tol=1e-4).fit(X).inertia_
+    greedy = GlobalKMeans(k, candidates="kd-tree", n_trials=1, tol=1e-4).fit(X).objective_
     allowed = time.perf_counter() - started
     errors: list[float] = []
     spent = 0.0
@@ -278,7 +278,7 @@ def against_random(X: np.ndarray, k: int) -> tuple[float, float, float]:
         started = time.perf_counter()
         model = KMeans(k, init="random", n_init=1, tol=1e-4, random_state=len(errors)).fit(X)
         spent += time.perf_counter() - started
-        errors.append(model.inertia_)
+        errors.append(model.objective_)
         n_in_time += spent <= allowed
     mean = np.mean(errors)
     return 100 * (1 - greedy / mean), 100 * (1 - min(errors) / mean), n_in_time

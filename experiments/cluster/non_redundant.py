@@ -52,10 +52,10 @@ METHODS: dict[str, Callable[[int, int], Any]] = {
     "seqCCIB": lambda k, seed: bottleneck(k, seed, variant="published", method="sequential"),
     "CondEns-kmeans": lambda k, seed: CondEns(k, n_init=1, random_state=seed),
     "CondEns-EM": lambda k, seed: CondEns(
-        k, base=MultinomialMixture(k, n_init=1), n_init=1, random_state=seed
+        k, estimator=MultinomialMixture(k, n_init=1), n_init=1, random_state=seed
     ),
     "CondEns-IB": lambda k, seed: CondEns(
-        k, base=InformationBottleneck(k, n_init=1), n_init=1, random_state=seed
+        k, estimator=InformationBottleneck(k, n_init=1), n_init=1, random_state=seed
     ),
     "adjusted": lambda k, seed: bottleneck(k, seed),
 }
@@ -185,7 +185,7 @@ def successive(starts: int) -> Section:
     known = {"A": data.extras["clusterings"][:, 0], "B": data.extras["clusterings"][:, 1]}
     rows = []
     for known_as in ("product", "regression"):
-        for variant in ("published", "adjusted"):
+        for variant in ("published", "default"):
             found = []
             for seed in range(starts):
                 model = ConditionalInformationBottleneck(

@@ -141,7 +141,7 @@ COMPARED: dict[str, Method] = {
     "NJW, global σ": spectral(graph="full", weights="gaussian"),
     "NJW, local scales": spectral(graph="full"),
     "neighbours": spectral(),
-    "neighbours, rotation": spectral(assign="rotation"),
+    "neighbours, rotation": spectral(assign_labels="rotation"),
     "neighbours, recursive": spectral(partition="recursive"),
     "edit": constrained(SpectralLearning),
     "spectral learning": constrained(SpectralLearning, normalization="additive"),
@@ -168,7 +168,7 @@ ON_NEIGHBOURS: dict[str, Method] = {
     "spectral": spectral(n_neighbors=20, weights="gaussian"),
     "propagate, α = .2, not rescaled": constrained(
         PropagatedSpectralClustering,
-        alpha=0.2,
+        propagation=0.2,
         variant="published",
         n_neighbors=20,
         weights="gaussian",

@@ -55,9 +55,9 @@ MOST_ROWS = 600
 #: Methods that see the pairs, by the names of the lecture and of Kalakech et al. (2011).
 FROM_PAIRS: dict[str, Callable[[Any], Any]] = {
     "C1 ratio": lambda n: ConstraintScore(n),
-    "C2 difference": lambda n: ConstraintScore(n, method="difference"),
-    "C3 locality": lambda n: ConstraintScore(n, method="locality"),
-    "C4 Laplacian x ratio": lambda n: ConstraintScore(n, method="laplacian*constraint"),
+    "C2 difference": lambda n: ConstraintScore(n, criterion="difference"),
+    "C3 locality": lambda n: ConstraintScore(n, criterion="locality"),
+    "C4 Laplacian x ratio": lambda n: ConstraintScore(n, criterion="laplacian*constraint"),
     "forward search": lambda n: ForwardConstraintSelector(n),
 }
 WITHOUT: dict[str, Callable[[Any], Any]] = {

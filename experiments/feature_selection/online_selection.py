@@ -160,7 +160,7 @@ def digit_task(first: int, second: int) -> Rows:
 # ------------------------------------------------------------------ methods
 
 
-def online(norm: str, variant: str = "dual") -> Callable[[Rows, int, int], Any]:
+def online(norm: str, variant: str = "default") -> Callable[[Rows, int, int], Any]:
     def make(data: Rows, n: int, seed: int) -> Any:
         return OnlineConstraintSelector(
             norm=norm, groups=data.groups, variant=variant, n_epochs=N_EPOCHS, random_state=seed

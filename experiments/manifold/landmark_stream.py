@@ -66,7 +66,7 @@ def follow(name: str, n: int) -> dict[str, dict]:
         started = time.perf_counter()
         graph = distance_graph(X[:now], n_neighbors=6)
         between = time.perf_counter()
-        geodesics(graph, model.landmark_ids_)
+        geodesics(graph, model.landmarks_)
         ended = time.perf_counter()
         batch["graph"] += every * (between - started)
         batch["geodesics"] += every * (ended - between)

@@ -71,7 +71,7 @@ def follow(
 
 
 def error_of(model: IncrementalIsomap, X: np.ndarray) -> float:
-    inner = np.clip(X[model.landmark_ids_] @ X[model.row_ids_].T, -1.0, 1.0)
+    inner = np.clip(X[model.landmarks_] @ X[model.row_ids_].T, -1.0, 1.0)
     return float(np.sqrt(np.mean((model.geodesics() - np.arccos(inner)) ** 2)))
 
 

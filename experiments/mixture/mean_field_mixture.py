@@ -54,7 +54,7 @@ MONDRIAN = {
 
 def mean_field(k: int, weight: Any, seed: int) -> MeanFieldMixture:
     """The pairs are right, and trusted as in the source."""
-    return MeanFieldMixture(k, penalty=1000.0, constraint_weight=weight, random_state=seed)
+    return MeanFieldMixture(k, penalty=1000.0, constrained_weight=weight, random_state=seed)
 
 
 Learner = Callable[[int, int], Any]
@@ -184,7 +184,7 @@ def noisy(runs: int) -> Section:
                 warnings.simplefilter("ignore", ConstraintWarning)
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model = MeanFieldMixture(
-                    2, penalty=penalty, constraint_weight="auto", random_state=seed
+                    2, penalty=penalty, constrained_weight="auto", random_state=seed
                 )
                 model.fit(X, constraints=known)
             scores[name].append(float(class_weighted_f(y, model.predict(X))))

@@ -194,7 +194,9 @@ def score(data: Data, noise: float, seed: int) -> np.ndarray:
     }
     mixtures = [
         GaussianMixture(data.k, **start).fit(data.X),
-        PenalizedMixture(data.k, certainty=True, **start).fit(data.X, constraints=believed),
+        PenalizedMixture(data.k, weights_are_probabilities=True, **start).fit(
+            data.X, constraints=believed
+        ),
         PenalizedMixture(data.k, penalty=np.inf, **start).fit(data.X, constraints=known),
     ]
     centres: dict[str, Any] = {"n_init": STARTS, "init": "random", "random_state": seed}
@@ -294,7 +296,9 @@ def mosaic(runs: int, quick: bool) -> Section:
         }
         for scale in (1.0, 0.25):
             for how in ("gibbs", "mean-field"):
-                model = PenalizedMixture(4, certainty=True, penalty=scale, inference=how, **start)
+                model = PenalizedMixture(
+                    4, weights_are_probabilities=True, penalty=scale, inference=how, **start
+                )
                 models[f"PPC, {how}, w × {scale:g}"] = (model, {"constraints": known})
         for name, (model, knowledge) in models.items():
             began = time.perf_counter()

@@ -165,14 +165,14 @@ def measure(name: str, table: Table) -> tuple[float, float]:
             (NUMERIC[numeric], table.blocks["numbers"]),
             ("categorical", table.blocks["codes"]),
         ],
-        pairs=nominal == "p",
+        column_pairs=nominal == "p",
         reg_covar=LEAST,
         alpha=ALPHA,
         n_init=N_INIT,
         random_state=0,
     ).fit(table.rows)
     prior = sum(part.log_prior for part in model._components)
-    return -model.objective_ * len(table.codes) - prior + constant, model.penalty_
+    return -model.objective_ * len(table.codes) - prior + constant, model.neighborhood_divergence_
 
 
 def kohonen(table: Table, *, rounded: bool) -> tuple[float, float]:

@@ -99,7 +99,7 @@ def both_maps(shape: tuple[int, ...], seed: int) -> tuple[float, ...]:
     return (
         CONSTANT - N * som.objective_,
         CONSTANT + bound,
-        som.penalty_,
+        som.neighborhood_divergence_,
         penalty,
         som.n_iter_,
         kohonen.n_iter_,

@@ -24,11 +24,11 @@ TITLE = "Clusters that each hold enough of a kind"
 
 N, K = 200, 5
 WAYS: dict[str, dict[str, Any]] = {
-    "random": {"refine": "random"},
-    "look-ahead 1": {"refine": "lookahead", "lookahead": 1},
-    "look-ahead 2": {"refine": "lookahead", "lookahead": 2},
-    "flow": {"refine": "flow"},
-    "transport": {"refine": "transport"},
+    "random": {"pivot_moves": "random"},
+    "look-ahead 1": {"pivot_moves": "lookahead", "max_path": 1},
+    "look-ahead 2": {"pivot_moves": "lookahead", "max_path": 2},
+    "flow": {"pivot_moves": "flow"},
+    "transport": {"pivot_moves": "transport"},
 }
 #: Final dispersion over that of "transport" in the prototype, by m / (n / c).
 PROTOTYPE = {

@@ -69,7 +69,7 @@ def planted_partitions(n: int, flip: float, runs: int) -> Section:
         for name, (model, seconds) in fitted.items():
             found[name].append(
                 (
-                    model.cost_ / bound,
+                    model.objective_ / bound,
                     model.gap_,
                     adjusted_rand_index(target, model.labels_),
                     seconds,
@@ -128,8 +128,8 @@ def stars() -> Section:
                 str(leaves),
                 f"{lp.lower_bound_:g}",
                 f"{printed:g}",
-                f"{lp.cost_:g}",
-                f"{exact.cost_:g}",
+                f"{lp.objective_:g}",
+                f"{exact.objective_:g}",
             ]
         )
     return Section(

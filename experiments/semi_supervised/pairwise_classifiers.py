@@ -58,7 +58,7 @@ SPIRALS = (
 
 def logistic(loss: str = "convex", **params: Any) -> Any:
     """Pairwise logistic regression with the published λ, μ and, for EM, stop."""
-    settings: dict[str, Any] = {"penalty": 1.0, "regularization": 0.01, "tol": 1e-5, **params}
+    settings: dict[str, Any] = {"penalty": 1.0, "alpha": 0.01, "tol": 1e-5, **params}
     return PairwiseLogisticRegression(loss, **settings)
 
 
@@ -146,7 +146,7 @@ DAYS = (
 METHODS = {
     "CPKLR": lambda: logistic(),
     "NPKLR": lambda: logistic("nonconvex"),
-    "CPSVM": lambda: PairwiseSVC(penalty=1.0, regularization=0.01),
+    "CPSVM": lambda: PairwiseSVC(penalty=1.0, alpha=0.01),
 }
 
 

@@ -465,7 +465,7 @@ def ours_for_rings() -> Maker:
         similarity="rbf",
         sampling="weight",
         percentile=2.0,
-        C=n_labeled / (n_rows - n_labeled) / 10,
+        unlabeled_weight=n_labeled / (n_rows - n_labeled) / 10,
         random_state=seed,
     )
 
@@ -492,7 +492,7 @@ def figures(runs: int, quick: bool) -> Section:
         ["accuracy by percentile of the width", _series(by_width)],
         ["objective, rounds 0, 1, 5, 10, 20", _at(model.history_, (0, 1, 5, 10, 20))],
         ["mean margin, rounds 1, 5, 10, 20", _at(model.mean_margins_, (0, 4, 9, 19))],
-        ["step size, rounds 1, 5, 10, 20", _at(model.alphas_, (0, 4, 9, 19))],
+        ["step size, rounds 1, 5, 10, 20", _at(model.estimator_weights_, (0, 4, 9, 19))],
     ]
 
     def picture(path: Path) -> None:

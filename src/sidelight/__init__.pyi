@@ -24,9 +24,9 @@ from . import runs as runs
 from . import semi_supervised as semi_supervised
 from . import tags as tags
 from ._progress import progress as progress
-from .constraints._constraints import Constraints as Constraints
-from .constraints.relations._relations import Relations as Relations
-from .constraints.splits._known_splits import KnownSplits as KnownSplits
+from .constraints import Constraints as Constraints
+from .constraints import KnownSplits as KnownSplits
+from .constraints import Relations as Relations
 from .runs._explain import explain as explain
 
 __version__: str

@@ -82,7 +82,7 @@ def test_facts_as_json(sales, run):
     assert measures["tau"] == pytest.approx(goodman_kruskal_tau(*sides))
     assert measures["information"] == pytest.approx(cocluster_information(*sides))
     assert measures["information_loss"] == pytest.approx(cocluster_information_loss(*sides))
-    agreement = model.stability_["row_agreement"]
+    agreement = model.restarts_["row_agreement"]
     assert measures["row_stability"] == pytest.approx(float(np.mean(agreement)))
     for one in facts["coclusters"]:
         inside = sales.X[model.labels_ == one["cluster"]][:, model.column_labels_ == one["cluster"]]

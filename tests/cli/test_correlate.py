@@ -63,7 +63,7 @@ def test_json(pairs, run):
     facts = run("correlate", "pairs.csv", "--json").json
     relations, model = expected()
     assert (facts["command"], facts["method"]) == ("correlate", "correlation-clustering")
-    assert facts["cost"] == model.cost_ == 1.5
+    assert facts["objective"] == model.objective_ == 1.5
     assert facts["lower_bound"] == model.lower_bound_
     assert facts["agreement"] == model.agreement_
     assert facts["labels"] == model.labels_.tolist()
@@ -231,7 +231,7 @@ def test_partitions_that_do_not_know_all_rows(put, run):
 def test_cluster_editing(put, run):
     put("edges.csv", "from,to\na,b\nb,c\na,c\nc,d\nd,e\n")
     facts = run("correlate", "edges.csv", "-m", "cluster-editing", "--json").json
-    assert facts["cost"] == 1
+    assert facts["objective"] == 1
     assert facts["labels"] == [0, 0, 0, 1, 1]
     ended = run("correlate", "edges.csv", "-m", "cluster-editing", "--report", "r.html")
     assert ended.code == 0, ended.err
@@ -263,7 +263,7 @@ def test_a_run_in_python(tmp_path):
     paths = found.write(labels=tmp_path / "c.csv", report=tmp_path / "r.html")
     assert sorted(paths) == ["labels", "report"]
     assert json.dumps(found.facts(), default=str)
-    assert np.isfinite(found.facts()["cost"])
+    assert np.isfinite(found.facts()["objective"])
 
 
 def test_a_consensus_has_no_report(put):

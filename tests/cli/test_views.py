@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from sidelight.constraints import Correspondences
-from sidelight.mixture import CoordinatedViews
+from sidelight.manifold import CoordinatedViews
 from sidelight.runs import Request, run, run_views
 
 RNG = np.random.default_rng(0)

@@ -42,7 +42,7 @@ def check_what_became_of_classes(method: Method) -> None:
     model = fit_all(method)
     n = len(model.category_names_)
     assert model.seeds_.shape == (n, X.shape[1])
-    np.testing.assert_array_equal(model.class_names_, np.arange(K))
+    np.testing.assert_array_equal(model.classes_, np.arange(K))
     assert set(model.class_category_) <= {-1, *range(n)}
     assert len(set(model.category_names_)) == n
     for category in range(n):
@@ -52,7 +52,7 @@ def check_what_became_of_classes(method: Method) -> None:
     moved = placed & (model.class_category_[y] != model.labels_)
     np.testing.assert_array_equal(model.moved_, np.flatnonzero(moved))
     np.testing.assert_array_equal(model.outliers_, np.flatnonzero(~placed))
-    assert set(model.killed_) == set(model.class_names_[model.class_category_ < 0])
+    assert set(model.killed_) == set(model.classes_[model.class_category_ < 0])
     assert all(len(group) > 1 for group in model.merged_)
 
 
@@ -80,9 +80,9 @@ def check_classes_of_any_type_come_back(method: Method) -> None:
     for names in (("a", "b", "c", "d"), (False, True, False, True), (b"a", b"b", b"c", b"d")):
         given = [names[code] for code in y]
         model = make(method).fit(X, given)
-        assert model.class_names_.tolist() == sorted(set(names))
+        assert model.classes_.tolist() == sorted(set(names))
     series = pd.Series(np.array(["", "p", "q", "r"])[y])
-    assert make(method).fit(X, series).class_names_.tolist() == ["p", "q", "r"]
+    assert make(method).fit(X, series).classes_.tolist() == ["p", "q", "r"]
 
 
 def check_labels_that_do_not_suffice(method: Method) -> None:

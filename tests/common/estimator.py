@@ -30,7 +30,7 @@ USES = ("predict", "transform", "predict_proba", "decision_function", "score_sam
 def results(model: object, X: object) -> dict[str, np.ndarray]:
     """What a fitted model says about rows, by the name of the method that says it."""
     uses = [name for name in USES if hasattr(model, name)]
-    if hasattr(model, "classes_"):  # the score of a classifier needs the true classes
+    if hasattr(model, "transduction_"):  # the score of a classifier needs the true classes
         uses.remove("score")
     return {name: np.asarray(getattr(model, name)(X)) for name in uses}
 

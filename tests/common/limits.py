@@ -43,6 +43,8 @@ from sidelight.feature_selection import FisherScore, VarianceScore
 from sidelight.manifold import (
     AutoassociativeNetwork,
     Charting,
+    CoordinatedFactorAnalysis,
+    CoordinatedViews,
     CorrespondenceCharting,
     CorrespondenceLLE,
     GlobalCoordination,
@@ -52,8 +54,6 @@ from sidelight.manifold import (
 )
 from sidelight.metric import RCA
 from sidelight.mixture import (
-    CoordinatedFactorAnalysis,
-    CoordinatedViews,
     GenerativeTopographicMap,
     KohonenMap,
     ProbabilisticMap,
@@ -138,7 +138,7 @@ limit(
         InformationBottleneck(K, features="gaussian", random_state=0).fit(X).information_
     ),
     lambda X, y: np.array(
-        np.sum(X.var(axis=0)) - KMeans(K, n_init=20, random_state=0).fit(X).inertia_ / len(X)
+        np.sum(X.var(axis=0)) - KMeans(K, n_init=20, random_state=0).fit(X).objective_ / len(X)
     ),
 )
 limit(
@@ -362,7 +362,7 @@ limit(
     CondEns,
     "without known splits it is its base",
     lambda X, y: matched(
-        CondEns(K, base=KMeans(n_init=5), n_init=3, random_state=0).fit(X).labels_
+        CondEns(K, estimator=KMeans(n_init=5), n_init=3, random_state=0).fit(X).labels_
     ),
     lambda X, y: matched(plain_labels(X, y)),
 )

@@ -22,12 +22,12 @@ def model():
 def test_shares_of_the_classes(model, ax):
     display = CategoryFlowDisplay.from_estimator(model, ax=ax)
     shares = np.asarray(display.image_.get_array())
-    assert shares.shape == (len(model.class_names_), len(model.category_names_))
+    assert shares.shape == (len(model.classes_), len(model.category_names_))
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     rows = [label.get_text() for label in ax.get_yticklabels()]
     columns = [label.get_text() for label in ax.get_xticklabels()]
     for row, name in enumerate(rows):
-        code = model.class_names_.tolist().index(name)
+        code = model.classes_.tolist().index(name)
         category = model.class_category_[code]
         assert shares[row].argmax() == columns.index(model.category_names_[category])
     written = sum(int(text.get_text().replace(",", "")) for text in display.texts_)

@@ -149,7 +149,7 @@ def test_ellipses_of_a_mixture_are_at_two_deviations(blobs, ax):
 @pytest.mark.parametrize("metric", ["shared", "per-cluster"])
 def test_ellipses_of_a_metric_are_balls(blobs, known, ax, shape, metric):
     X = blobs[0][:, :3]  # as many features as clusters: a vector for each is also square
-    model = MPCKMeans(3, metric=metric, shape=shape, random_state=0).fit(X, constraints=known)
+    model = MPCKMeans(3, metric_type=metric, shape=shape, random_state=0).fit(X, constraints=known)
     display = ClusterDisplay.from_estimator(model, X, ax=ax)
     assert len(display.shapes) == 3
     axes = PCA(2).fit(X).components_.T

@@ -160,7 +160,7 @@ class TestStages:
         }
         display = StagesDisplay.from_estimator(models, "steps", ax=ax)
         for name, model in models.items():
-            first = [alphas[0] for alphas in model.alphas_ if len(alphas)]
+            first = [alphas[0] for alphas in model.estimator_weights_ if len(alphas)]
             assert display.lines_[name].get_ydata()[0] == pytest.approx(np.mean(first))
 
     def test_the_objective_begins_before_the_first_round(self, blobs, ax):

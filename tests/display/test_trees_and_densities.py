@@ -135,7 +135,7 @@ class TestPairDistances:
     @pytest.mark.parametrize("metric", ["shared", "per-cluster"])
     def test_metrics_of_a_clusterer(self, blobs, known, ax, metric):
         X = blobs[0]
-        model = MPCKMeans(3, metric=metric, shape="full", random_state=0)
+        model = MPCKMeans(3, metric_type=metric, shape="full", random_state=0)
         model.fit(X, constraints=known)
         display = PairDistancesDisplay.from_estimator(model, X, known, ax=ax)
 

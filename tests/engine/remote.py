@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sidelight.engine import RowSource
-from sidelight.engine.source import BlockResults
+from sidelight.engine._source import BlockResults
 
 
 def remote_map_reduce(

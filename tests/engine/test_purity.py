@@ -20,22 +20,22 @@ METHODS = [method for method in catalog.methods() if method.tags.kind != "graph-
 
 #: Settings of methods that have loops of their own.
 SETTINGS: dict[str, list[dict[str, Any]]] = {
-    "BalancedKMeans": [{"geometry": "cosine"}, {"assignment": "flow"}],
+    "BalancedKMeans": [{"metric": "cosine"}, {"assignment": "flow"}],
     "COPKMeans": [{"variant": "published"}],
     "FrequencySensitiveKMeans": [{"mode": mode} for mode in ("partial", "full", "streaming")],
     "GaussianMixture": [
         {"covariance_type": kind}
         for kind in ("tied", "diag", "spherical", "factor", "ppca", "subspace")
     ],
-    "GlobalKMeans": [{"search": "full"}, {"candidates": "kd-tree"}],
+    "GlobalKMeans": [{"method": "full"}, {"candidates": "kd-tree"}],
     "HMRFKMeans": [{"divergence": "cosine"}, {"divergence": "kl"}],
     "MPCKMeans": [
-        {"metric": "per-cluster", "shape": "full"},
-        {"metric": "per-cluster", "shape": "diagonal"},
+        {"metric_type": "per-cluster", "shape": "full"},
+        {"metric_type": "per-cluster", "shape": "diagonal"},
         {"max_distance": "exact"},
     ],
     "PCKMeans": [{"variant": "published"}],
-    "SoftBalancedKMeans": [{"geometry": "cosine"}],
+    "SoftBalancedKMeans": [{"metric": "cosine"}],
 }
 CASES = [
     pytest.param(method, {}, rows, id=f"{method.name}-{rows}")

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from sidelight.engine import RowSource, _memory, as_rows, threads
 from sidelight.engine._memory import memory_blocks
-from sidelight.engine.source import equal_blocks
+from sidelight.engine._source import equal_blocks
 from sidelight.exceptions import SidelightError
 
 

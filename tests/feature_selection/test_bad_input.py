@@ -27,9 +27,9 @@ SELECTORS = [
     FisherScore(),
     LaplacianScore(),
     ConstraintScore(),
-    ConstraintScore(method="difference"),
-    ConstraintScore(method="laplacian*constraint"),
-    ConstraintScore(method="locality"),
+    ConstraintScore(criterion="difference"),
+    ConstraintScore(criterion="laplacian*constraint"),
+    ConstraintScore(criterion="locality"),
     GiniScore(),
     OnlineConstraintSelector(random_state=0),
     ForwardConstraintSelector(),
@@ -105,7 +105,7 @@ def test_difference_of_a_feature_that_does_not_vary(rows):
     X, y = rows
     known = Constraints.sample(y, 40, random_state=0)
     X = np.column_stack([X[:, 2], np.ones(30)])
-    model = ConstraintScore(1, method="difference").fit(X, constraints=known)
+    model = ConstraintScore(1, criterion="difference").fit(X, constraints=known)
     assert model.scores_[0] > 0  # worse than 0, which a feature that is the same everywhere has
     assert list(model.get_support()) == [True, False]
 
@@ -119,7 +119,7 @@ def test_no_must_links(rows):
     np.testing.assert_allclose(model.scores_, X.var(axis=0) / np.sum(gaps**2, axis=0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        plain = ConstraintScore(method="difference").fit(X, constraints=known)
+        plain = ConstraintScore(criterion="difference").fit(X, constraints=known)
     np.testing.assert_allclose(plain.scores_, -0.1 * np.sum(gaps**2, axis=0))
 
 
@@ -149,7 +149,7 @@ def test_nothing_differs_between_rows_known_to_be_apart(rows):
     known = Constraints([(1, 2)], [(0, 11)], n_samples=30)
     for method in ("ratio", "difference", "locality"):
         with pytest.warns(ConstraintWarning, match="No feature tells the rows apart"):
-            ConstraintScore(method=method).fit(X, constraints=known)
+            ConstraintScore(criterion=method).fit(X, constraints=known)
 
 
 def test_no_edge_at_all(rows):

@@ -26,9 +26,9 @@ SCORES = {
     "fisher": FisherScore(),
     "laplacian": LaplacianScore(),
     "ratio": ConstraintScore(),
-    "difference": ConstraintScore(method="difference"),
-    "product": ConstraintScore(method="laplacian*constraint"),
-    "locality": ConstraintScore(method="locality"),
+    "difference": ConstraintScore(criterion="difference"),
+    "product": ConstraintScore(criterion="laplacian*constraint"),
+    "locality": ConstraintScore(criterion="locality"),
     "forward": ForwardConstraintSelector(),
     "online": OnlineConstraintSelector(random_state=0),
 }

@@ -57,8 +57,8 @@ def test_labels_are_all_their_pairs(iris):
     pairs = all_pairs(y[known])
     explicit = Constraints(known[pairs.must_link], known[pairs.cannot_link], n_samples=len(y))
     for method in ("ratio", "difference"):
-        by_labels = ConstraintScore(method=method).fit(X, partial).scores_
-        by_pairs = ConstraintScore(method=method).fit(X, constraints=explicit).scores_
+        by_labels = ConstraintScore(criterion=method).fit(X, partial).scores_
+        by_pairs = ConstraintScore(criterion=method).fit(X, constraints=explicit).scores_
         np.testing.assert_allclose(by_labels, by_pairs, rtol=1e-9)
 
 
@@ -117,7 +117,7 @@ def test_invariances_and_extremes(iris):
     np.testing.assert_allclose(scaled, ratio)
     swapped = Constraints(known.cannot_link, known.must_link, n_samples=150)
     np.testing.assert_allclose(ConstraintScore().fit(X, constraints=swapped).scores_, 1 / ratio)
-    product = ConstraintScore(method="laplacian*constraint").fit(X, constraints=known).scores_
+    product = ConstraintScore(criterion="laplacian*constraint").fit(X, constraints=known).scores_
     np.testing.assert_allclose(product, ratio * LaplacianScore().fit(X).scores_)
     flat = np.column_stack([X, np.arange(150) % 50])
     still = Constraints([(i, i + 50) for i in range(20)], known.cannot_link, n_samples=150)
@@ -129,7 +129,7 @@ def test_difference_at_the_best_ratio_finds_the_same_feature(iris):
     for seed in range(5):  # Dinkelbach
         known = Constraints.sample(y, 40, random_state=seed)
         ratio = ConstraintScore(1).fit(X, constraints=known)
-        difference = ConstraintScore(1, method="difference", penalty=float(ratio.scores_.min()))
+        difference = ConstraintScore(1, criterion="difference", penalty=float(ratio.scores_.min()))
         difference.fit(X, constraints=known)
         np.testing.assert_array_equal(difference.support_, ratio.support_)
         assert difference.scores_.min() == pytest.approx(0.0, abs=1e-9)
@@ -202,8 +202,8 @@ def test_groups_are_all_their_pairs(iris):
     explicit = Constraints(np.column_stack([i, j])[same], apart, n_samples=150)
     known = Constraints(cannot_link=apart, groups=groups)
     for method in ("ratio", "difference", "laplacian*constraint", "locality"):
-        by_groups = ConstraintScore(method=method).fit(X, constraints=known).scores_
-        by_pairs = ConstraintScore(method=method).fit(X, constraints=explicit).scores_
+        by_groups = ConstraintScore(criterion=method).fit(X, constraints=known).scores_
+        by_pairs = ConstraintScore(criterion=method).fit(X, constraints=explicit).scores_
         np.testing.assert_allclose(by_groups, by_pairs, rtol=1e-9)
     by_groups = LaplacianScore().fit(X, constraints=known).scores_
     np.testing.assert_allclose(by_groups, LaplacianScore().fit(X, constraints=explicit).scores_)

@@ -305,7 +305,7 @@ def test_features_that_never_differ_or_only_within_get_no_weight(counts):
     assert not model.get_support()[[7, 9]].any()
 
 
-@pytest.mark.parametrize("variant", ["dual", "published"])
+@pytest.mark.parametrize("variant", ["default", "published"])
 @pytest.mark.parametrize("norm", ["l1", "l2", "group"])
 def test_places_that_differ_are_all_a_pair_costs(variant, norm):
     """Steps that touch only what differs, against steps on whole vectors; sparse, 60 features."""
@@ -335,13 +335,13 @@ def test_places_that_differ_are_all_a_pair_costs(variant, norm):
         if signs[n] * (0.05 - w @ deltas[n]) > 0:
             continue
         mistakes += 1
-        if variant == "dual":
+        if variant == "default":
             state = np.maximum(0, state - 0.7 * signs[n] * deltas[n])
             w = weights(state, group)
         else:
             w = printed_step(w, deltas[n], signs[n], group, step=0.7)
     assert model.n_mistakes_ == mistakes > 10
-    np.testing.assert_array_equal(model.history_, [mistakes])
+    np.testing.assert_array_equal(model.n_mistakes_history_, [mistakes])
     np.testing.assert_allclose(model.scores_, w, rtol=1e-9, atol=1e-13)
 
 
@@ -425,7 +425,7 @@ def test_a_weight_is_a_factor_of_the_step():
     X = rng.normal(size=(30, 4))
     pairs = np.arange(30).reshape(15, 2)
     weight = rng.uniform(0.5, 2.0, 15)
-    for variant in ("dual", "published"):
+    for variant in ("default", "published"):
         settings = {"variant": variant, "threshold": 0.5, "mu": 2.0, "step": 0.3}
         known = Constraints(
             pairs[:5],

@@ -20,7 +20,7 @@ METRICS = {
     "DCA": DCA(),
     "DCA, as published": DCA(variant="published"),
     "MMC": MMC(),
-    "MMC, diagonal": MMC(diagonal=True),
+    "MMC, diagonal": MMC(shape="diagonal"),
     "ITML": ITML(random_state=0),
     "POLA": POLA(random_state=0),
     "CannotLinkMetric": CannotLinkMetric(random_state=0),
@@ -115,14 +115,14 @@ def test_more_components_than_rank(iris):
 def test_must_links_that_leave_directions_open():
     X = np.random.default_rng(0).normal(size=(12, 5))
     few = Constraints([(0, 1), (2, 3)], [(4, 5), (6, 7), (8, 9)], n_samples=12)
-    with pytest.warns(ConstraintWarning, match="span 2 of 5 directions.*ridge=1e-06"):
-        A = MMC(ridge=0).fit(X, constraints=few).get_mahalanobis_matrix()
+    with pytest.warns(ConstraintWarning, match="span 2 of 5 directions.*shrinkage=1e-06"):
+        A = MMC(shrinkage=0).fit(X, constraints=few).get_mahalanobis_matrix()
     assert np.isfinite(A).all()
     MMC().fit(X, constraints=few)  # the default bounds them, and says nothing
     constant = np.column_stack([X[:, :2], np.ones(12)])
     many = Constraints([(0, 1), (2, 3), (4, 6)], [(4, 5), (8, 9)], n_samples=12)
     with pytest.warns(ConstraintWarning, match="nothing bounds the distance"):
-        MMC(diagonal=True, ridge=0).fit(constant, constraints=many)
+        MMC(shape="diagonal", shrinkage=0).fit(constant, constraints=many)
 
 
 @pytest.mark.parametrize("scale", [1e69, 1e-69])

@@ -30,7 +30,7 @@ ESTIMATORS = [
     (mixture.GaussianMixture(4, init_params="random", n_init=3, max_iter=30), PAIRS),
     (mixture.GaussianMixture(4, covariance_type="factor", n_init=3, max_iter=30), None),
     (mixture.MultinomialMixture(4, init_params="random", n_init=3), None),
-    (mixture.BernoulliMixture(4, threshold=5.0, init_params="random", n_init=3), None),
+    (mixture.BernoulliMixture(4, binarize=5.0, init_params="random", n_init=3), None),
     (mixture.CategoricalMixture(4, init_params="random", n_init=3), None),
     (mixture.VonMisesFisherMixture(4, init_params="random", n_init=3), None),
     (mixture.ChunkletMixture(4, n_init=3, max_iter=30), PAIRS),

@@ -83,7 +83,7 @@ def test_flows_count_documents(found):
     assert whole.note == ""
     assert whole.counts.sum() == estimator.constituents_.sum()
     for row, name in enumerate(whole.classes):
-        position = [str(one) for one in estimator.class_names_].index(name)
+        position = [str(one) for one in estimator.classes_].index(name)
         assert whole.counts[row].sum() == estimator.constituents_[:, position].sum()
     few = flows_of(estimator, 2)
     assert few.counts.shape == (2, 2)

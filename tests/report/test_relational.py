@@ -27,8 +27,8 @@ from sidelight.report.relational._resolution import render_resolution
 class Fitted(BaseEstimator):
     """A partition of scored pairs whose quality is given."""
 
-    def __init__(self, labels_=None, cost_=0.0, lower_bound_=0.0):
-        self.labels_, self.cost_, self.lower_bound_ = labels_, cost_, lower_bound_
+    def __init__(self, labels_=None, objective_=0.0, lower_bound_=0.0):
+        self.labels_, self.objective_, self.lower_bound_ = labels_, objective_, lower_bound_
         self.agreement_ = 10.0
 
 

@@ -12,10 +12,9 @@ from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import counted, setting, worded
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._alignment import check_one_index
-from sidelight.constraints.algebra._plain import plain
+from sidelight.constraints.inner import check_one_index, plain
 from sidelight.engine import RowSource, as_rows
-from sidelight.engine._extent import (
+from sidelight.engine.inner import (
     DIRECTIONS,
     PAIR_WEIGHTS,
     SQUARED,

@@ -1,4 +1,4 @@
-"""The lowest of several values, some of which may not be numbers.
+"""The lowest of several values, some of which may not be numbers; how far from the optimum it is.
 
 Comparisons with NaN are all false, so that ``min``, ``np.argmin`` and ``if value < best`` keep a
 NaN that comes first. A search that keeps the best of several asks here instead.
@@ -59,6 +59,20 @@ def lowest(values: Iterable[float], what: str) -> int:
     if np.isnan(numbers).all():
         raise not_a_number(what)
     return int(np.nanargmin(numbers))
+
+
+def relative_gap(gap: float, objective: float) -> float:
+    """Return a bound on the distance to the optimum as a share of the size of the objective.
+
+    Examples
+    --------
+    >>> from sidelight._fit.lowest import relative_gap
+    >>> relative_gap(0.5, -10.0), relative_gap(0.0, 0.0), relative_gap(1.0, 0.0)
+    (0.05, 0.0, inf)
+    """
+    if gap <= 0:
+        return 0.0
+    return gap / abs(objective) if objective else math.inf
 
 
 def not_a_number(what: str) -> SidelightError:

@@ -1,4 +1,4 @@
-"""Mean, variances, scatter and ranges of the rows of a source, in one pass."""
+"""Mean, variances, scatter and ranges of the rows of a source."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from sidelight._fit.tiles import tiles
 from sidelight._typing import Array, FloatArray
+from sidelight._warn import warn
 from sidelight.engine import Maximum, Minimum, RowSource
 
 #: Rows whose mean is the point that values are taken relative to.
@@ -186,3 +188,36 @@ def _without_rounding(second: Array, mass: float, outer: Array, mean: Array) -> 
 
 def _flat(sums: Any) -> Array:
     return np.asarray(sums).ravel()
+
+
+def data_moments(
+    source: RowSource,
+    sample_weight: Array | None = None,
+    *,
+    full: bool = True,
+    reg_covar: float = 0.0,
+) -> tuple[Array, Array, float]:
+    """Mean and covariance of dense rows, and the largest squared distance to the mean.
+
+    The covariance is a matrix, or the variances where it is not ``full``; ``reg_covar`` is what
+    will be added to variances.
+    """
+    found = moments(source, sample_weight, full=full)
+    warn_of_large_reg_covar(reg_covar, found.variances)
+
+    def largest(block: Any) -> tuple[tuple[Maximum], tuple[()]]:
+        offsets = np.asarray(block, np.float64) - found.mean
+        return (Maximum(np.einsum("nd,nd->n", offsets, offsets).max()),), ()
+
+    return found.mean, found.covariance, float(source.map_reduce(largest)[0][0])
+
+
+def warn_of_large_reg_covar(reg_covar: float, variances: Array) -> None:
+    """Warn when what is added to variances is larger than all of them."""
+    if 0 < variances.max() < reg_covar:
+        warn(
+            f"reg_covar={reg_covar:g} is larger than the variance of every column (at most "
+            f"{variances.max():.2g}) and hides the clusters: multiply the columns by the same "
+            "number, or give a smaller reg_covar.",
+            ConvergenceWarning,
+        )

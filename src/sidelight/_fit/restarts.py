@@ -21,7 +21,7 @@ from sidelight._fit.lowest import is_lower, not_a_number
 from sidelight._progress import FitProgress, wait_for
 from sidelight._warn import keep_line, warn
 from sidelight.engine import RowSource, get_threads, threads
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 
 #: Relative difference of objectives that may be due to the order of a sum: of restarts that are
 #: equally good up to this, the first is kept.

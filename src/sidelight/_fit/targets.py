@@ -12,7 +12,7 @@ from sidelight._typing import Array, IntArray
 from sidelight._warn import warn
 from sidelight._words import worded
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._plain import is_missing, plain
+from sidelight.constraints.inner import is_missing, plain
 from sidelight.exceptions import ConstraintWarning, SidelightError
 
 

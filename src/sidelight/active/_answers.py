@@ -17,7 +17,7 @@ from sidelight._typing import IntArray
 from sidelight.active._growing import GrowingClosure
 from sidelight.active._log import AnswerLog
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._canonical import StatedPairs, Statements
+from sidelight.constraints.inner import StatedPairs, Statements
 from sidelight.exceptions import (
     ConstraintFileError,
     InconsistentConstraints,

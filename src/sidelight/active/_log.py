@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from sidelight.exceptions import ConstraintFileError, SidelightError
-from sidelight.io._atomic import check_writable
+from sidelight.io.inner import check_writable
 
 FORMAT = "sidelight-answers-1"
 START = json.dumps({"format": FORMAT})[:-1].encode()  # what every file begins with

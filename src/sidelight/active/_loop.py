@@ -18,7 +18,7 @@ from sidelight.active._answers import Answers
 from sidelight.active._oracles import CallableOracle, Oracle
 from sidelight.active._strategies import Strategy, make_strategy
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._alignment import align
+from sidelight.constraints.inner import align
 from sidelight.exceptions import SidelightError
 
 # The clustering is looked at so many times on the way.

@@ -8,8 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sidelight.constraints.algebra._classes import as_codes
-from sidelight.constraints.algebra._plain import plain
+from sidelight.constraints.inner import as_codes, plain
 from sidelight.exceptions import SidelightError
 
 

@@ -15,7 +15,7 @@ from sidelight._fit.checks import check_extent
 from sidelight._fit.parameters import check_parameters
 from sidelight._typing import Array, FloatArray
 from sidelight.active._answers import Answers
-from sidelight.constraints.algebra._alignment import align
+from sidelight.constraints.inner import align
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
 

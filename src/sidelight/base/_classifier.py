@@ -13,8 +13,7 @@ from sidelight._fit.targets import check_target, read_targets
 from sidelight._typing import Array, IntArray
 from sidelight.base._estimator import ConstrainedEstimator, not_defined
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._alignment import check_one_index
-from sidelight.constraints.algebra._plain import is_unknown, plain
+from sidelight.constraints.inner import check_one_index, is_unknown, plain
 from sidelight.exceptions import SidelightError
 from sidelight.tags import CLASSIFIER_TAGS
 

@@ -11,7 +11,7 @@ from sklearn.base import ClusterMixin
 from sidelight._typing import Array
 from sidelight.base._estimator import ConstrainedEstimator
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._cluster_names import name_clusters
+from sidelight.constraints.inner import name_clusters
 
 #: What every fitted clusterer has; docstrings of clusterers that say more about one keep their own.
 CLUSTERER_ATTRIBUTES = {

@@ -27,7 +27,7 @@ from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import listed, worded
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._alignment import align, check_one_index, warn_of_positions
+from sidelight.constraints.inner import align, check_one_index, warn_of_positions
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError, UnusedKnowledge
 from sidelight.tags import KINDS, MethodTags
@@ -329,4 +329,5 @@ def _plural(kind: str) -> str:
 
 
 def not_defined(estimator: object, method: str) -> NoReturn:
+    """Raise the error of a method that an estimator inherits but cannot offer."""
     raise AttributeError(f"{type(estimator).__name__} does not define {method}.")

@@ -27,7 +27,7 @@ from sidelight.exceptions import InconsistentConstraints, SidelightError
 if TYPE_CHECKING:
     import pyarrow
 
-    from sidelight.assignment._coloring import Feasibility
+    from sidelight.assignment import Feasibility
     from sidelight.constraints._quality import Quality
 
 
@@ -570,7 +570,7 @@ class Constraints:
         """
         found = self.feasibility(k, time_limit=time_limit)
         if found.answer == "no":
-            from sidelight.assignment._coloring import infeasible
+            from sidelight.assignment.inner import infeasible
 
             raise infeasible(found, lambda row: self.name_rows([row])[0])
         return found

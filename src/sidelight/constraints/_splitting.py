@@ -18,7 +18,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from sidelight._typing import IntArray
-from sidelight.assignment._graph import connected_parts
+from sidelight.assignment.inner import connected_parts
 from sidelight.constraints.algebra._canonical import StatedPairs, Statements
 from sidelight.constraints.algebra._classes import Classes
 from sidelight.exceptions import SidelightError
@@ -112,6 +112,7 @@ class StatementGraph:
 
 
 def collect_statements(known: Constraints) -> StatementGraph:
+    """Return the statements of constraints as a graph between the rows that they name."""
     atom = np.arange(known.n_samples)
     codes = grouped = labeled = np.empty(0, dtype=np.int64)
     if known.groups is not None:

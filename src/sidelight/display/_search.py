@@ -25,7 +25,6 @@ _UP = (
     "n_violations_validation",
     "quality",
     "distortion",
-    "inertia",
     "objective",
 )
 _WORDS = {

@@ -19,8 +19,8 @@ from sidelight.pictures.classes._rounds import curves_of, mean_by_round
 #: What can be drawn: attribute of the estimator, and title of the axis.
 STAGES = {
     "margins": ("mean_margins_", "mean margin"),
-    "steps": ("alphas_", "step size"),
-    "errors": ("errors_", "weighted error of the learner"),
+    "steps": ("estimator_weights_", "step size"),
+    "errors": ("estimator_errors_", "weighted error of the learner"),
     "objective": ("history_", "objective (lower is better)"),
 }
 
@@ -80,7 +80,8 @@ class StagesDisplay(Display):
         estimator : fitted estimator, or list or dict of them
             What to draw; of a dict the keys are the names, otherwise the classes are.
         what : {"margins", "steps", "errors", "objective"}, default="margins"
-            Which numbers: ``mean_margins_``, ``alphas_``, ``errors_`` or ``history_``.
+            Which numbers: ``mean_margins_``, ``estimator_weights_``, ``estimator_errors_`` or
+            ``history_``.
         """
         check_matplotlib(cls.__name__)
         if what not in STAGES:

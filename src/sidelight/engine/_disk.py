@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sidelight._typing import Array
 from sidelight.engine._extent import SQUARED, largest_by_column, too_large
 from sidelight.engine._memory import TILE_ROWS
-from sidelight.engine.source import DEFAULT_BUDGET, RowSource, equal_blocks, floating_dtype
+from sidelight.engine._source import DEFAULT_BUDGET, RowSource, equal_blocks, floating_dtype
 from sidelight.exceptions import SidelightError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from sidelight._typing import Array
-from sidelight.engine.source import RowSource, equal_blocks, floating_dtype
+from sidelight.engine._source import RowSource, equal_blocks, floating_dtype
 from sidelight.exceptions import SidelightError
 
 #: A block should outweigh its hand-over to a thread a hundredfold, yet leave enough of them to

@@ -10,8 +10,7 @@ from sklearn import get_config
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from sidelight.constraints.algebra._alignment import align, check_one_index
-from sidelight.constraints.algebra._plain import plain
+from sidelight.constraints.inner import align, check_one_index, plain
 from sidelight.evaluation._contingency import encode_labels
 
 if TYPE_CHECKING:

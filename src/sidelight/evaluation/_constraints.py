@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sidelight._typing import IntArray
-from sidelight.constraints.algebra._alignment import by_row
+from sidelight.constraints.inner import by_row
 from sidelight.evaluation._contingency import count_codes, encode_labels
 from sidelight.evaluation._pairs import count_pairs
 from sidelight.exceptions import SidelightError

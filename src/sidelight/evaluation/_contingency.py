@@ -15,9 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._typing import IntArray
-from sidelight.constraints.algebra._alignment import check_one_index
-from sidelight.constraints.algebra._classes import read_classes
-from sidelight.constraints.algebra._plain import plain
+from sidelight.constraints.inner import check_one_index, plain, read_classes
 from sidelight.exceptions import SidelightError
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from sidelight._typing import IntArray
-from sidelight.constraints.algebra._alignment import check_one_index
+from sidelight.constraints.inner import check_one_index
 from sidelight.evaluation._contingency import (
     Contingency,
     contingency,

@@ -16,14 +16,14 @@ import numpy as np
 from sidelight._typing import Array, IntArray
 from sidelight._warn import warn
 from sidelight._words import listed
-from sidelight.constraints._splitting import (
+from sidelight.constraints.inner import (
     StatementGraph,
     collect_statements,
     constraints_of,
     order_atoms,
     take_atoms,
+    text_of,
 )
-from sidelight.constraints.algebra._plain import text_of
 from sidelight.exceptions import ConstraintWarning, SidelightError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._alignment import align, check_one_index
+from sidelight.constraints.inner import align, check_one_index
 from sidelight.evaluation._contingency import contingency, encode_labels
 from sidelight.evaluation._information import (
     NORMALIZATIONS,

@@ -192,7 +192,7 @@ class ConstraintScore(_Filter):
     """Keeps the features in which must-linked rows are close and cannot-linked rows are far.
 
     With ``f'L^M f = Σ_ML w (f_i - f_j)²`` and ``f'L^C f`` likewise (Zhang, Chen, Zhou 2008;
-    Kalakech et al. 2011; Hamad, part 3), ``method`` is
+    Kalakech et al. 2011; Hamad, part 3), ``criterion`` is
 
     - "ratio": ``f'L^M f / f'L^C f``, the smaller the better;
     - "difference": ``f'L^M f - λ f'L^C f``, likewise; it depends on the units of the features;
@@ -211,7 +211,7 @@ class ConstraintScore(_Filter):
 
     Parameters
     ----------
-    method : {"ratio", "difference", "laplacian*constraint", "locality"}, default="ratio"
+    criterion : {"ratio", "difference", "laplacian*constraint", "locality"}, default="ratio"
         Score of a feature, see above.
     penalty : float >= 0, finite or "auto", default="auto"
         Weight ``λ`` of the cannot-links against the must-links in "difference". "auto" is 0.1.
@@ -239,7 +239,7 @@ class ConstraintScore(_Filter):
     _needs_knowledge = True
 
     _: KW_ONLY
-    method: Literal["ratio", "difference", "laplacian*constraint", "locality"] = "ratio"
+    criterion: Literal["ratio", "difference", "laplacian*constraint", "locality"] = "ratio"
     penalty: FiniteNonNegative | Auto = "auto"
     n_neighbors: Count = 5
 
@@ -251,7 +251,7 @@ class ConstraintScore(_Filter):
 
     def _scores(self, rows: Any, known: Constraints) -> Array:
         self.penalty_ = 0.1 if self.penalty == "auto" else float(self.penalty)
-        self._larger_is_better = self.method == "locality"
+        self._larger_is_better = self.criterion == "locality"
         together, apart = constraint_sums(rows, known)
         if apart is None:
             nothing = missing_y() * known.is_empty
@@ -273,10 +273,10 @@ class ConstraintScore(_Filter):
         self, rows: Any, known: Constraints, together: Array | None, apart: Array
     ) -> Array:
         """Scores from the sums over must-links (None without any) and cannot-links."""
-        if self.method == "locality":
+        if self.criterion == "locality":
             within = edit_graph(neighbor_graph(rows, self.n_neighbors), known, must_link=100.0)
             return ratio(apart, graph_sums(rows, within))
-        if self.method == "difference":
+        if self.criterion == "difference":
             nearness = np.zeros(rows.shape[1]) if together is None else together
             scores = nearness - self.penalty_ * apart
             scores[(nearness == 0) & (apart == 0)] = np.nan  # 0 would beat what varies at all
@@ -289,7 +289,7 @@ class ConstraintScore(_Filter):
             )
             together = variances(rows)
         scores = ratio(together, apart)
-        if self.method == "laplacian*constraint":
+        if self.criterion == "laplacian*constraint":
             scores = scores * laplacian_scores(rows, neighbor_graph(rows, self.n_neighbors))
         return scores
 

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import (
+    Auto,
     Count,
     FiniteNonNegative,
     FinitePositive,
@@ -74,16 +75,16 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
     groups : "hierarchical" or array or None, default=None
         Group of every feature, for "group"; or groups of about 20 features whose values go along
         with each other in the rows that are shown first.
-    variant : {"dual", "published"}, default="dual"
+    variant : {"default", "published"}, default="default"
         State of the descent: the dual vector ``θ``, or the weights as the thesis has it, see above.
     mu : float > 0, finite, default=1.0
         Smoothness of the softmax: near 0 only the heaviest group counts, for large values all
         count alike.
-    step : float > 0, finite or None, default=None
-        Step ``λ``. By default a hundred cannot-links lift the weights from 0 to the threshold; for
+    step : float > 0, finite or "auto", default="auto"
+        Step ``λ``. "auto" lets a hundred cannot-links lift the weights from 0 to the threshold; for
         ``variant="published"`` it is a hundred times the step of the theory.
-    threshold : float > 0, finite or None, default=None
-        Distance ``b`` between both kinds of pairs. By default it is half way between their average
+    threshold : float > 0, finite or "auto", default="auto"
+        Distance ``b`` between both kinds of pairs. "auto" is half way between their average
         distances with equal weights, ``‖w‖_{1,2} = 1``. For ``variant="published"`` it must be
         below 1: no distance is longer.
     margin : float >= 0, finite, default=0.0
@@ -107,7 +108,7 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
         Group of every feature.
     n_mistakes_ : int
         Number of pairs on the wrong side of the threshold at their turn.
-    history_ : ndarray of int
+    n_mistakes_history_ : ndarray of int
         Number of mistakes of each pass over the pairs (each call of ``partial_fit``).
 
     Examples
@@ -128,10 +129,10 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
     _: KW_ONLY
     norm: Literal["l1", "l2", "group"] = "l1"
     groups: Literal["hierarchical"] | NamesLike | None = None
-    variant: Literal["dual", "published"] = "dual"
+    variant: Literal["default", "published"] = "default"
     mu: FinitePositive = 1.0
-    step: FinitePositive | None = None
-    threshold: FinitePositive | None = None
+    step: FinitePositive | Auto = "auto"
+    threshold: FinitePositive | Auto = "auto"
     margin: FiniteNonNegative = 0.0
     n_epochs: Count = 10
     random_state: Seed = None
@@ -163,7 +164,7 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
         self, X: Any, y: Any, constraints: Constraints | None, *, reset: bool
     ) -> tuple[Any, Pairs]:
         rows, known = self._validate_fit_in_memory(X, y, constraints, reset=reset)
-        if self.variant == "published" and self.threshold is not None and self.threshold >= 1:
+        if self.variant == "published" and self.threshold != "auto" and float(self.threshold) >= 1:
             raise InvalidParameter(
                 f"threshold={self.threshold} must be below 1, the longest distance that "
                 "variant='published' can give: no cannot-link could be satisfied."
@@ -177,7 +178,7 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
         # Dual vector and its sums over groups; directions and shares of groups for "published".
         self._dual = np.zeros(rows.shape[1])
         self._norms, self._powers = np.zeros(len(sizes)), np.zeros(len(sizes) + 1)
-        self.n_mistakes_, self.history_ = 0, np.empty(0, dtype=np.int64)
+        self.n_mistakes_, self.n_mistakes_history_ = 0, np.empty(0, dtype=np.int64)
         self._find_units(rows, pairs)
 
     def _find_units(self, rows: Any, pairs: Pairs) -> None:
@@ -190,8 +191,8 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
         sizes = np.bincount(self.groups_)
         # Equal weights with ‖w‖₁₂ = 1, for which the exponents of the softmax are moderate.
         automatic = middle / np.sqrt(sizes).sum() or 0.5
-        self.threshold_ = float(automatic if self.threshold is None else self.threshold)
-        if self.step is not None:
+        self.threshold_ = float(automatic if self.threshold == "auto" else self.threshold)
+        if self.step != "auto":
             self.step_ = float(self.step)
         elif self.variant == "published":
             # With differences of at most 1 the theory asks for ε / (1 + R²/μ), ε = ½, R = 1.
@@ -224,7 +225,7 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
         shown: Any = (rows.data, rows.indices, rows.indptr, places, sign, weight)
         stream: Any = (*shown, order, 1.0 / self.scale_)
         settings: Any = (float(self.mu), self.step_, self.threshold_, float(self.margin))
-        if self.variant == "dual":
+        if self.variant == "default":
             state: Any = (self.groups_, self._dual, self._norms, self._powers)
             mistakes = int(update_by_pairs(*stream, *state, *settings))
         else:
@@ -233,7 +234,7 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
             state = (self.groups_, members, starts, self._dual, self._norms)
             mistakes = int(update_as_published(*stream, *state, *settings))
         self.n_mistakes_ += mistakes
-        self.history_ = np.append(self.history_, mistakes)
+        self.n_mistakes_history_ = np.append(self.n_mistakes_history_, mistakes)
 
     def _weights(self) -> Array:
         if self.variant == "published":

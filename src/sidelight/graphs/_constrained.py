@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from sidelight._kernels.manifold.cuts import cut_between
 from sidelight._typing import Array
-from sidelight.constraints._pairs import Pairs
+from sidelight.constraints import Pairs
 from sidelight.graphs._nearest import pair_distances
 from sidelight.graphs._neighborhoods import Metric, symmetric_edges
 

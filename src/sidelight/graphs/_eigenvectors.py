@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sidelight._progress import stage_progress
 from sidelight._typing import Array
 from sidelight._warn import warn
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.graphs._laplacian import degrees, laplacian
 
 #: Up to this many rows a dense solver is faster and exact.

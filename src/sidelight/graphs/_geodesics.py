@@ -14,7 +14,7 @@ from sidelight._kernels.manifold.dijkstra import shortest_paths
 from sidelight._progress import stage_progress, wait_for
 from sidelight._typing import Array
 from sidelight.engine import get_threads
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 
 #: Sources of one block: between blocks Ctrl-C is heard.
 BLOCK_SOURCES = 64

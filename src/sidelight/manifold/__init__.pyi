@@ -1,3 +1,4 @@
+from .atlas import *
 from .coordination import *
 from .incremental import *
 from .linear import *

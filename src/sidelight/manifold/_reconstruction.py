@@ -13,7 +13,7 @@ from sidelight._typing import Array, IntArray
 from sidelight._warn import warn
 from sidelight._words import counted, setting, worded
 from sidelight.exceptions import EmbeddingWarning, SidelightError
-from sidelight.graphs._nearest import RowSearch
+from sidelight.graphs.inner import RowSearch
 
 #: Numbers in the differences and Gram matrices that are held at a time.
 BLOCK_NUMBERS = 2**22

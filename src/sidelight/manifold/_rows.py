@@ -1,4 +1,4 @@
-"""Columns that a map is to ignore, and rows whose places on it are known."""
+"""Rows of a map: columns to ignore, rows whose places are known, rows that no map can have."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._typing import Array
-from sidelight._words import counted, setting
+from sidelight._words import counted, setting, worded
 from sidelight.exceptions import SidelightError
 
 
@@ -181,3 +181,18 @@ def move_onto(places: Array, known: Array) -> SimilarityMap:
     size = float(np.sum(moving**2))
     scale = float(singular.sum()) / size if size > 0 else 1.0
     return SimilarityMap(start, scale * (left @ right), end)
+
+
+def check_several(n: int) -> None:
+    """Refuse a single row."""
+    if n < 2:
+        given = worded("1 sample", "one")
+        raise SidelightError(f"A map needs at least 2 rows; there is {given}.")
+
+
+def all_the_same(n: int) -> SidelightError:
+    """The error that no map can tell the rows apart."""
+    return SidelightError(
+        f"All rows are the same ({worded('n_samples=', '')}{n}), so they have one place and no "
+        "map; give rows that differ."
+    )

@@ -46,7 +46,7 @@ class DCA(_MetricBase):
     ----------
     n_components : int >= 1 or None, default=None
         Number of dimensions to keep; as many as the cannot-links span by default.
-    variant : {"generalized", "published"}, default="generalized"
+    variant : {"default", "published"}, default="default"
         Way to the directions: the generalized eigenproblem of both matrices, or the algorithm of
         the paper, which first drops the directions that ``C_b`` does not span and then whitens
         ``C_w`` in the others. The former finds ratios at least as good.
@@ -79,7 +79,7 @@ class DCA(_MetricBase):
 
     n_components: Count | None = None
     _: KW_ONLY
-    variant: Literal["generalized", "published"] = "generalized"
+    variant: Literal["default", "published"] = "default"
     shrinkage: Auto | Annotated[float, Interval(0, 1, open_high=True)] = "auto"
 
     _own_tags = own_tags(
@@ -103,7 +103,7 @@ class DCA(_MetricBase):
             self.n_chunklets_, self.ratios_ = 0, np.ones(len(self.components_), rows.dtype)
             return
         between, within = self._matrices(np.asarray(rows, np.float64), known, closure)
-        solve = _generalized if self.variant == "generalized" else _published
+        solve = _generalized if self.variant == "default" else _published
         ratios, directions = solve(between, within)
         self._warn_of_rank(len(ratios), "the cannot-links span only")
         self.ratios_ = ratios[: self.n_components].astype(rows.dtype)

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from sidelight._fit.lowest import relative_gap
 from sidelight._fit.parameters import (
     ArrayLike,
     Auto,
@@ -75,12 +76,12 @@ class ITML(_MetricBase):
         Weight ``γ`` that was used.
     bounds_ : tuple of two floats
         ``u`` and ``l``.
-    multipliers_ : ndarray of shape (n_pairs,)
+    dual_variables_ : ndarray of shape (n_pairs,)
         ``λ`` of the must-links, then of the cannot-links; 0 where a pair did not matter.
     objective_ : float
         Objective at the end; it was minimized.
-    duality_gap_ : float
-        Bound on the distance of the objective to the optimum.
+    gap_ : float
+        Share of ``objective_`` by which it may be above the optimum at most.
     n_iter_ : int
         Number of steps.
     converged_ : bool
@@ -123,8 +124,8 @@ class ITML(_MetricBase):
         slack: Array = np.where(sign > 0, *self.bounds_)
         base = np.linalg.cholesky(prior)
         found = self._search((differences @ base, sign, slack, self.penalty_ * weights))
-        self.objective_, self.duality_gap_ = found.value, found.gap
-        self.multipliers_ = np.abs(found.pull)
+        self.objective_, self.gap_ = found.value, relative_gap(found.gap, found.value)
+        self.dual_variables_ = np.abs(found.pull)
         map_back = base @ found.root
         self._set_map(root(map_back @ map_back.T), rows.dtype)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import KW_ONLY
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from sidelight._fit.lowest import relative_gap
 from sidelight._fit.parameters import Count, Interval, NonNegative, Verbosity, estimator
 from sidelight._fit.scatter import pair_differences, pair_scatter, regularized, scale_free_rank
 from sidelight._progress import fit_progress
@@ -35,7 +36,7 @@ class MMC(_MetricBase):
     becomes ``tr B ≤ 1``, whose projection is exact, and
     ``λ_max(G) - ⟨G, B⟩`` bounds the distance of the objective to the optimum. Diagonal ones:
     Newton's method on ``s·a - log Σ_CL sqrt(D² a)``, ``a ≥ 0``. The published optimum may keep very
-    few directions; ``ridge`` pulls it back to the Euclidean distance.
+    few directions; ``shrinkage`` pulls it back to the Euclidean distance.
     Read more in the :doc:`user guide </metric/index>`.
 
     With few pairs, or many features, it keeps one or two directions, and k-means on the mapped rows
@@ -44,9 +45,9 @@ class MMC(_MetricBase):
 
     Parameters
     ----------
-    diagonal : bool, default=False
-        Whether to learn weights of the features alone, a diagonal ``A``.
-    ridge : float in [0, 1), default=0.1
+    shape : {"full", "diagonal"}, default="full"
+        A matrix ``A``, or weights of the features alone.
+    shrinkage : float in [0, 1), default=0.1
         ``S`` is replaced by ``(1 - r) S + r tr(S)/d I``; 0 gives the published problem.
     max_iter : int >= 1, default=500
         Largest number of iterations.
@@ -61,8 +62,8 @@ class MMC(_MetricBase):
         Minus ``Σ_CL w ‖x_i - x_j‖_A``; it was minimized.
     history_ : ndarray
         Objective at every iteration; it never rises.
-    duality_gap_ : float
-        Bound on the distance of the objective to the optimum.
+    gap_ : float
+        Share of ``objective_`` by which it may be above the optimum at most.
     n_iter_ : int
         Number of iterations.
     converged_ : bool
@@ -75,15 +76,15 @@ class MMC(_MetricBase):
     >>> from sidelight.metric import MMC
     >>> X = np.array([[0.0, 0.0], [4.0, 0.1], [0.0, 1.0], [4.0, 1.1]])
     >>> known = Constraints(must_link=[(0, 1), (2, 3)], cannot_link=[(0, 2)], n_samples=4)
-    >>> model = MMC(ridge=0.01).fit(X, constraints=known)
+    >>> model = MMC(shrinkage=0.01).fit(X, constraints=known)
     >>> near, far = model.pair_distance([(0, 1), (0, 2)], X)
     >>> bool(near < far)
     True
     """
 
     _: KW_ONLY
-    diagonal: bool = False
-    ridge: Annotated[float, Interval(0, 1, open_high=True)] = 0.1
+    shape: Literal["full", "diagonal"] = "full"
+    shrinkage: Annotated[float, Interval(0, 1, open_high=True)] = 0.1
     max_iter: Count = 500
     tol: NonNegative = 1e-4
     verbose: Verbosity = 0
@@ -105,7 +106,7 @@ class MMC(_MetricBase):
                     "more than 1 class. RCA learns from must-links alone."
                 )
             self._set_euclidean_map("Nothing is known about the rows", d, rows.dtype)
-            self.history_, self.objective_, self.duality_gap_ = np.zeros(1), 0.0, 0.0
+            self.history_, self.objective_, self.gap_ = np.zeros(1), 0.0, 0.0
             self.n_iter_, self.converged_ = 0, True
             return
         values = np.asarray(rows, dtype=np.float64)
@@ -118,7 +119,9 @@ class MMC(_MetricBase):
 
     def _search(self, scatter: Array, far: Array, dtype: np.dtype[Any]) -> None:
         """Search until the gap is small; where it is not, say what that means."""
-        search = (search_diagonal if self.diagonal else search_full)(scatter, far, self.tol)
+        search = (search_diagonal if self.shape == "diagonal" else search_full)(
+            scatter, far, self.tol
+        )
         found = next(search)
         history = [found.objective]
         with fit_progress(type(self).__name__, self.max_iter, verbose=self.verbose) as progress:
@@ -126,7 +129,8 @@ class MMC(_MetricBase):
                 history.append(found.objective)
                 progress.step(found.objective)
         self.history_ = np.array(history)
-        self.objective_, self.duality_gap_ = found.objective, found.duality_gap
+        self.objective_ = found.objective
+        self.gap_ = relative_gap(found.duality_gap, found.objective)
         self.n_iter_ = len(history) - 1
         self.converged_ = found.is_within(self.tol)
         self._set_map(found.components(), dtype)
@@ -134,8 +138,8 @@ class MMC(_MetricBase):
             warn(
                 f"MMC stopped after {self.n_iter_} steps ({setting('max_iter', self.max_iter)}) "
                 "before the optimum: the lengths of the cannot-links sum up to "
-                f"{-self.objective_:.6g}, and at most {self.duality_gap_:.3g} more is possible "
-                f"({self.duality_gap_ / -self.objective_:.2g} of it, tol={self.tol}). Allow more "
+                f"{-self.objective_:.6g}, and at most {found.duality_gap:.3g} more is possible "
+                f"({self.gap_:.2g} of it, tol={self.tol}). Allow more "
                 "steps, or a larger tol.",
                 ConvergenceWarning,
             )
@@ -151,13 +155,13 @@ class MMC(_MetricBase):
                 ConstraintWarning,
             )
             return np.eye(d)
-        if self.ridge < SMALLEST_RIDGE:
+        if self.shrinkage < SMALLEST_RIDGE:
             spanned = scale_free_rank(scatter)
             if spanned < d:
                 warn(
                     f"The must-links span {spanned} of {d} directions, and nothing bounds the "
-                    f"distance in the others; ridge={SMALLEST_RIDGE} does. Give more must-links "
-                    "or a larger ridge.",
+                    f"distance in the others; shrinkage={SMALLEST_RIDGE} does. Give more "
+                    "must-links or a larger shrinkage.",
                     ConstraintWarning,
                 )
-        return regularized(scatter, self.ridge, SMALLEST_RIDGE)
+        return regularized(scatter, self.shrinkage, SMALLEST_RIDGE)

@@ -1,5 +1,4 @@
 from .constrained import *
-from .coordinated import *
 from .discriminative import *
 from .families import *
 from .gaussian import *

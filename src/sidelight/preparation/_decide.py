@@ -11,8 +11,7 @@ import numpy as np
 from sidelight._typing import FloatArray
 from sidelight._words import counted
 from sidelight.exceptions import SidelightError
-from sidelight.io._columns import quoted
-from sidelight.io._id_column import sounds_like_ids
+from sidelight.io.inner import quoted, sounds_like_ids
 from sidelight.preparation._plan import ASIDE, ColumnPlan
 from sidelight.preparation._reading import Dated, Numbered, RawColumn
 from sidelight.preparation._texts import Coded

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sidelight._words import counted, setting, worded
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table
-from sidelight.io._columns import column_texts, quoted
+from sidelight.io.inner import column_texts, quoted
 
 #: A word: at least two letters, digits or underscores, in any script.
 WORD = r"(?u)\b\w\w+\b"

@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import worded
-from sidelight.engine._threads import get_threads
+from sidelight.engine import get_threads
 from sidelight.exceptions import InvalidParameter, PreparationWarning, SidelightError
-from sidelight.io._columns import close_names, quoted
+from sidelight.io.inner import close_names, quoted
 from sidelight.preparation._decide import ASKED, Asked, decide
 from sidelight.preparation._parts import NoWords, Part, Scale, make_part
 from sidelight.preparation._plan import ASIDE, ColumnPlan, plan_table

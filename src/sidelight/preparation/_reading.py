@@ -15,10 +15,8 @@ from sidelight._typing import FloatArray
 from sidelight._warn import warn
 from sidelight._words import counted
 from sidelight.exceptions import PreparationWarning, SidelightError
-from sidelight.io._columns import is_text, number_column, quoted
-from sidelight.io.values._dates import read_dates
-from sidelight.io.values._numbers import read_numbers
-from sidelight.io.values._shapes import is_missing as means_nothing
+from sidelight.io.inner import is_missing as means_nothing
+from sidelight.io.inner import is_text, number_column, quoted, read_dates, read_numbers
 from sidelight.preparation._plan import ColumnPlan
 from sidelight.preparation._source import Source
 from sidelight.preparation._texts import Coded, encode_texts, one_dictionary, recode

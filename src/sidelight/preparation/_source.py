@@ -10,12 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._words import worded
-from sidelight.constraints.algebra._alignment import own_ids
+from sidelight.constraints.inner import own_ids
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table, read_table
-from sidelight.io._columns import row_name
-from sidelight.io._raw_columns import ArrowColumns, Columns
-from sidelight.io.formats._arrow import with_plain_types
+from sidelight.io.inner import ArrowColumns, Columns, row_name, with_plain_types
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,7 @@ import numpy as np
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted, listed
 from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.io._columns import close_names
-from sidelight.io.values._spelling import folded
+from sidelight.io.inner import close_names, folded
 from sidelight.privacy._printed import Cell, printed_columns
 
 #: Models of diversity, and what is said of a class that falls short.

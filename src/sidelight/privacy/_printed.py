@@ -8,10 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from sidelight.exceptions import SidelightError
-from sidelight.io._table import check_readable
-from sidelight.io.formats._arrow import check_header
-from sidelight.io.formats._formats import read_raw, table_format
-from sidelight.io.formats._text import csv_records, encoding_of, layout_of, open_text, text_lines
+from sidelight.io.inner import (
+    check_header,
+    check_readable,
+    csv_records,
+    encoding_of,
+    layout_of,
+    open_text,
+    read_raw,
+    table_format,
+    text_lines,
+)
 
 #: A printed value; None where a table with types has none.
 Cell = str | None

@@ -22,7 +22,7 @@ from sidelight.cluster._core._distances import (
     labeled_distances,
     nearest_centers,
 )
-from sidelight.cluster._core._lloyd import ConstrainedRows, lloyd
+from sidelight.cluster._core._lloyd import ConstrainedRows, Relabeled, lloyd
 from sidelight.engine import _memory, as_rows, threads
 
 
@@ -220,11 +220,11 @@ class Fixed(ConstrainedRows):
         self.rows, self.labels, self.penalty = np.asarray(rows), np.asarray(labels), penalty
         self.fail_at, self.calls = fail_at, 0
 
-    def assign(self, centers):
+    def relabel(self, centers, nearest=None):
         self.calls += 1
         if self.calls == self.fail_at:
             raise KeyboardInterrupt
-        return self.labels, self.penalty
+        return Relabeled(self.labels, self.penalty)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])

@@ -144,4 +144,4 @@ def test_farthest_first_of_sparse_rows_in_any_order() -> None:
     np.testing.assert_array_equal(dense, thin)
     np.testing.assert_array_equal(dense, other)
     model = KMeans(5, init="farthest-first", random_state=3, n_init=1).fit(X)
-    assert model.inertia_ <= ((X[:, None] - dense[None]) ** 2).sum(axis=-1).min(axis=1).sum()
+    assert model.objective_ <= ((X[:, None] - dense[None]) ** 2).sum(axis=-1).min(axis=1).sum()

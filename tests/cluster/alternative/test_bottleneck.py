@@ -294,7 +294,7 @@ def test_squared_distances_make_it_kmeans():
     plain = KMeans(4, n_init=10, random_state=0).fit(X)
     assert adjusted_rand_index(model.labels_, plain.labels_) == 1
     total = np.sum(X.var(axis=0))
-    assert model.information_ == pytest.approx(total - plain.inertia_ / 300)
+    assert model.information_ == pytest.approx(total - plain.objective_ / 300)
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 

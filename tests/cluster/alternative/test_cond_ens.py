@@ -104,7 +104,7 @@ def test_one_class_is_the_base_clustering() -> None:
     assert isinstance(base, KMeans)
     assert adjusted_rand_index(base.labels_, model.labels_) == 1.0
     assert model.objective_ == pytest.approx(0.0)
-    assert model.agreement_ == pytest.approx([1.0])
+    assert model.local_agreement_ == pytest.approx([1.0])
     assert adjusted_rand_index(KMeans(4, random_state=1).fit(X).labels_, model.labels_) == 1.0
 
 
@@ -124,8 +124,8 @@ class Renaming(KMeans):
 
 def test_names_of_local_clusters_do_not_matter() -> None:
     X, side, _ = grid()
-    model = CondEns(3, base=KMeans(), random_state=0).fit(X, known=side)
-    renamed = CondEns(3, base=Renaming(), random_state=0).fit(X, known=side)
+    model = CondEns(3, estimator=KMeans(), random_state=0).fit(X, known=side)
+    renamed = CondEns(3, estimator=Renaming(), random_state=0).fit(X, known=side)
     np.testing.assert_array_equal(renamed.labels_, model.labels_)
     np.testing.assert_array_equal(renamed.predict(X[:30]), model.predict(X[:30]))
     assert renamed.objective_ == model.objective_
@@ -138,7 +138,7 @@ def test_the_other_factor_of_a_grid_is_found() -> None:
     model = CondEns(2, random_state=0).fit(X, known=np.array(["left", "right"])[side])
     assert adjusted_rand_index(height, model.labels_) > 0.9
     assert adjusted_rand_index(side, model.labels_) < 0.05
-    assert (model.agreement_ > 0.9).all()
+    assert (model.local_agreement_ > 0.9).all()
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
@@ -154,9 +154,9 @@ BASES = {
 @pytest.mark.parametrize("base", BASES.values(), ids=list(BASES))
 def test_any_base_with_predict(base: object) -> None:
     X, side, height = grid()
-    model = CondEns(2, base=base, random_state=0).fit(X, known=side)
+    model = CondEns(2, estimator=base, random_state=0).fit(X, known=side)
     assert adjusted_rand_index(height, model.labels_) > 0.9
-    again = CondEns(2, base=base, random_state=0).fit(X, known=side)
+    again = CondEns(2, estimator=base, random_state=0).fit(X, known=side)
     np.testing.assert_array_equal(again.labels_, model.labels_)
     np.testing.assert_array_equal(model.predict(X[:9]), model.labels_[:9])
 
@@ -164,11 +164,11 @@ def test_any_base_with_predict(base: object) -> None:
 def test_bases_that_cannot_do_it_are_refused_in_words() -> None:
     X, side, _ = grid(40)
     with pytest.raises(InvalidParameter, match="AgglomerativeClustering has no predict"):
-        CondEns(2, base=AgglomerativeClustering()).fit(X, known=side)
+        CondEns(2, estimator=AgglomerativeClustering()).fit(X, known=side)
     with pytest.raises(InvalidParameter, match=r"such as KMeans\(\)"):
-        CondEns(2, base=KMeans).fit(X, known=side)
+        CondEns(2, estimator=KMeans).fit(X, known=side)
     with pytest.raises(InvalidParameter, match="MeanShift has no n_clusters"):
-        CondEns(2, base=MeanShift(), n_local=3).fit(X, known=side)
+        CondEns(2, estimator=MeanShift(), n_local=3).fit(X, known=side)
 
 
 def test_sparse_rows_equal_dense_ones() -> None:
@@ -179,7 +179,7 @@ def test_sparse_rows_equal_dense_ones() -> None:
     assert adjusted_rand_index(dense.labels_, thin.labels_) == 1.0
     assert thin.score_ == pytest.approx(dense.score_)
     with pytest.raises(TypeError, match="Sparse data"):
-        CondEns(2, base=MeanShift()).fit(sparse.csr_matrix(X), known=side)
+        CondEns(2, estimator=MeanShift()).fit(sparse.csr_matrix(X), known=side)
 
 
 def test_small_classes_look_for_fewer_clusters_and_say_so() -> None:
@@ -191,7 +191,7 @@ def test_small_classes_look_for_fewer_clusters_and_say_so() -> None:
     ):
         model = CondEns(3, random_state=0).fit(X, known=known)
     assert model.local_models_[0] is None
-    assert np.isnan(model.agreement_[0])
+    assert np.isnan(model.local_agreement_[0])
     assert len(np.unique(model.local_models_[2].labels_)) == 2
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstraintWarning)

@@ -217,16 +217,16 @@ def uneven():
 
 
 @pytest.mark.parametrize("assignment", ["stable", "flow"])
-@pytest.mark.parametrize("geometry", ["euclidean", "cosine"])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("balance", [0.0, 0.5, 0.9, 1.0])
-def test_the_minimum_always_holds(uneven, assignment, geometry, balance):
+def test_the_minimum_always_holds(uneven, assignment, metric, balance):
     X, _ = uneven
     for seed, size in enumerate((None, 20, 150)):
         model = BalancedKMeans(
             6,
             balance=balance,
             assignment=assignment,
-            geometry=geometry,
+            metric=metric,
             sample_size=size,
             n_init=2,
             random_state=seed,
@@ -244,12 +244,10 @@ def test_strict_balance_with_the_gap_of_the_chapter():
     assert list(model.cluster_sizes_) == [50, 50]
 
 
-@pytest.mark.parametrize(
-    ("geometry", "plain"), [("euclidean", KMeans), ("cosine", SphericalKMeans)]
-)
-def test_without_a_minimum_it_is_plain_kmeans(uneven, geometry, plain):
+@pytest.mark.parametrize(("metric", "plain"), [("euclidean", KMeans), ("cosine", SphericalKMeans)])
+def test_without_a_minimum_it_is_plain_kmeans(uneven, metric, plain):
     X, _ = uneven
-    ours = BalancedKMeans(5, balance=0, geometry=geometry, init=X[:5], tol=0).fit(X)
+    ours = BalancedKMeans(5, balance=0, metric=metric, init=X[:5], tol=0).fit(X)
     theirs = plain(5, init=X[:5], tol=0).fit(X)
     np.testing.assert_array_equal(ours.labels_, theirs.labels_)
     assert ours.objective_ == pytest.approx(theirs.objective_)
@@ -294,7 +292,7 @@ def test_objective_belongs_to_labels_and_centres():
     model = BalancedKMeans(10, balance=1.0, n_init=1, random_state=0).fit(X)
     gaps = X - model.cluster_centers_[model.labels_]
     assert model.objective_ == pytest.approx(np.sum(gaps**2))
-    cosine = BalancedKMeans(10, balance=1.0, geometry="cosine", n_init=1, random_state=0).fit(X)
+    cosine = BalancedKMeans(10, balance=1.0, metric="cosine", n_init=1, random_state=0).fit(X)
     Z = X / np.linalg.norm(X, axis=1, keepdims=True)
     assert cosine.objective_ == pytest.approx(
         np.sum(1 - np.sum(Z * cosine.cluster_centers_[cosine.labels_], axis=1))
@@ -331,7 +329,7 @@ def test_new_rows_without_and_with_balance(uneven, assignment):
         ({"balance": "much"}, "balance must be a number of at least 0 and at most 1"),
         ({"sample_size": 2}, "sample_size must be at least n_clusters"),
         ({"confidence": 0}, "confidence"),
-        ({"geometry": "manhattan"}, "geometry"),
+        ({"metric": "manhattan"}, "metric"),
         ({"assignment": "greedy"}, "assignment"),
         ({"init": "perturb"}, "init must be"),
     ],
@@ -350,7 +348,7 @@ def test_zero_rows_matter_for_directions_only(uneven, method):
     X[7] = 0
     method(3, n_init=1, random_state=0).fit(X)
     with pytest.raises(SidelightError, match="Row 7 is all zeros"):
-        method(3, geometry="cosine").fit(X)
+        method(3, metric="cosine").fit(X)
 
 
 @BOTH

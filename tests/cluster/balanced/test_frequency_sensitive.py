@@ -115,7 +115,7 @@ def test_a_long_stream_with_a_short_memory_stays_in_range():
 def test_without_sizes_it_is_spherical_kmeans(topics, mode):
     X, _ = topics
     plain = SphericalKMeans(6, init=X[:6], tol=0).fit(X)
-    ours = FrequencySensitiveKMeans(6, mode=mode, penalty=0, init=X[:6]).fit(X)
+    ours = FrequencySensitiveKMeans(6, mode=mode, size_exponent=0, init=X[:6]).fit(X)
     np.testing.assert_array_equal(ours.labels_, plain.labels_)
     np.testing.assert_allclose(ours.cluster_centers_, plain.cluster_centers_, atol=1e-12)
     assert ours.mean_cosine_ == pytest.approx(plain.mean_cosine_)
@@ -186,7 +186,7 @@ def test_sparse_equals_dense(topics, mode):
 def test_the_literal_batch_rule_goes_around_in_circles(topics):
     X, _ = topics
     model = FrequencySensitiveKMeans(
-        10, penalty=1.0, damping=1.0, n_init=1, max_iter=200, random_state=0
+        10, size_exponent=1.0, step=1.0, n_init=1, max_iter=200, random_state=0
     )
     with pytest.warns(ConvergenceWarning, match="go around in circles"):
         model.fit(X)
@@ -199,7 +199,7 @@ def test_counts_add_up_to_the_rows(topics, mode):
     X, _ = topics
     model = FrequencySensitiveKMeans(6, mode=mode, n_init=1, random_state=0).fit(X)
     assert model.effective_counts_.sum() == pytest.approx(len(X))
-    assert model.n_seen_ == len(X)
+    assert model.n_samples_seen_ == len(X)
 
 
 def test_predict_by_cosine_or_by_competition(topics):
@@ -225,7 +225,7 @@ def test_pieces_of_a_stream_are_the_stream(topics, kind):
     np.testing.assert_array_equal(np.concatenate(labels), whole.labels_)
     np.testing.assert_array_equal(pieces.cluster_centers_, whole.cluster_centers_)
     np.testing.assert_array_equal(pieces.effective_counts_, whole.effective_counts_)
-    assert pieces.n_seen_ == whole.n_seen_ == 600
+    assert pieces.n_samples_seen_ == whole.n_samples_seen_ == 600
 
 
 @pytest.mark.parametrize("memory", [20, 100, 1000])
@@ -242,7 +242,9 @@ def test_one_cluster_with_endless_memory_is_the_mean_direction(topics):
     X, _ = topics
     model = FrequencySensitiveKMeans(1, memory=np.inf)
     for stop in (1, 10, 600):
-        model.partial_fit(X[model.n_seen_ if hasattr(model, "n_seen_") else 0 : stop])
+        model.partial_fit(
+            X[model.n_samples_seen_ if hasattr(model, "n_samples_seen_") else 0 : stop]
+        )
         mean = unit(X)[:stop].mean(axis=0)
         np.testing.assert_allclose(model.cluster_centers_[0], mean / np.linalg.norm(mean))
         assert model.effective_counts_ == pytest.approx([stop])
@@ -277,7 +279,7 @@ def test_a_stream_goes_on_from_a_fit(topics):
     model = FrequencySensitiveKMeans(6, memory=300, random_state=0).fit(X)
     centers = model.cluster_centers_
     model.partial_fit(X[:1])
-    assert model.n_seen_ == 601
+    assert model.n_samples_seen_ == 601
     assert np.min(np.sum(centers * model.cluster_centers_, axis=1)) > 0.99
     assert model.effective_counts_.sum() == pytest.approx(600 * (1 - 1 / 300) + 1)
 
@@ -310,9 +312,9 @@ def test_partial_passes_change_counts_only_within_a_pass(topics):
     ("params", "message"),
     [
         ({"mode": "online"}, "mode must be one of"),
-        ({"penalty": -1.0}, "penalty"),
-        ({"penalty": np.inf}, "penalty"),
-        ({"damping": 0.0}, "damping"),
+        ({"size_exponent": -1.0}, "size_exponent"),
+        ({"size_exponent": np.inf}, "size_exponent"),
+        ({"step": 0.0}, "step"),
         ({"memory": 0.5}, "memory"),
     ],
 )

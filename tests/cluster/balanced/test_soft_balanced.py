@@ -174,20 +174,20 @@ def uneven():
     return make_blobs([120, 60, 25, 15], n_features=3, cluster_std=2.0, random_state=0)
 
 
-@pytest.mark.parametrize("geometry", ["euclidean", "cosine"])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
 @pytest.mark.parametrize("temperature", [1.0, 0.1, 0.01, 0.001])
-def test_sums_are_exact_and_the_objective_never_rises(uneven, geometry, temperature):
+def test_sums_are_exact_and_the_objective_never_rises(uneven, metric, temperature):
     X, _ = uneven
     model = SoftBalancedKMeans(
-        5, temperature=temperature, geometry=geometry, n_init=2, tol=1e-8, random_state=0
+        5, temperature=temperature, metric=metric, n_init=2, tol=1e-8, random_state=0
     ).fit(X)
     np.testing.assert_allclose(model.memberships_.sum(axis=0), len(X) / 5, rtol=1e-8)
     np.testing.assert_allclose(model.memberships_.sum(axis=1), 1)
     assert np.all(np.diff(model.history_) <= 1e-9 * model.history_[0])
     np.testing.assert_array_equal(model.labels_, np.argmax(model.memberships_, axis=1))
-    scale = 1.0 if geometry == "cosine" else np.sum(X.var(axis=0))
+    scale = 1.0 if metric == "cosine" else np.sum(X.var(axis=0))
     assert model.temperature_ == pytest.approx(scale * temperature)
-    distances = model.transform(X) if geometry == "cosine" else model.transform(X) ** 2
+    distances = model.transform(X) if metric == "cosine" else model.transform(X) ** 2
     expected = objective(model.memberships_, distances, equal(5), model.temperature_)
     assert model.objective_ == pytest.approx(expected, rel=1e-6)
     assert model.inertia_ == pytest.approx(np.sum(model.memberships_ * distances))
@@ -225,10 +225,10 @@ def test_units_do_not_matter(uneven):
     np.testing.assert_allclose(plain.memberships_, scaled.memberships_, atol=1e-8)
 
 
-@pytest.mark.parametrize("geometry", ["euclidean", "cosine"])
-def test_sparse_equals_dense(uneven, geometry):
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_sparse_equals_dense(uneven, metric):
     X, _ = uneven
-    params = {"geometry": geometry, "init": X[[0, 130, 190, 215]]}
+    params = {"metric": metric, "init": X[[0, 130, 190, 215]]}
     dense = SoftBalancedKMeans(4, **params).fit(X)
     thin = SoftBalancedKMeans(4, **params).fit(sparse.csr_array(X))
     np.testing.assert_allclose(dense.cluster_centers_, thin.cluster_centers_, atol=1e-9)
@@ -250,7 +250,7 @@ def test_new_rows_without_and_with_multipliers(uneven):
         ({"start_temperature": -1.0}, "must be a finite number above 0"),
         ({"target_sizes": [1, 2]}, "for each of the 3 clusters"),
         ({"target_sizes": [1, 0, 2]}, "above 0"),
-        ({"geometry": "manhattan"}, "geometry"),
+        ({"metric": "manhattan"}, "metric"),
     ],
 )
 def test_bad_parameters(uneven, params, message):

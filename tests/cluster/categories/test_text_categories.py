@@ -64,7 +64,7 @@ def test_it_is_the_algorithm_of_the_book(seed, words, merge, fewest, outlier, da
         length = np.linalg.norm(list(seed_words.values()))
         for word, value in seed_words.items():
             assert row[word] == pytest.approx(value / length)
-        classes = model.class_names_[model.class_category_ == number]
+        classes = model.classes_[model.class_category_ == number]
         assert classes.tolist() == origin[number]
 
 
@@ -101,7 +101,7 @@ def test_schedule_of_the_book(tidied):
 def test_seeds_shrink_and_never_multiply(seed, words, final):
     X, y = corpus_of(seed)
     model = TextCategories(n_words=words, n_words_final=final, min_documents=0).fit(X, y)
-    n_seeds = [len(model.class_names_), *model.passes_["n_categories"]]
+    n_seeds = [len(model.classes_), *model.passes_["n_categories"]]
     assert all(after <= before for before, after in itertools.pairwise(n_seeds))
     lost = model.passes_["n_merged"] + model.passes_["n_killed"]
     assert n_seeds[0] - lost.sum() == n_seeds[-1]

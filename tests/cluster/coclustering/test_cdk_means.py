@@ -75,7 +75,7 @@ def test_distance_of_two_sets_is_that_of_dice() -> None:
     assert min(abs(model.history_[0] - total) for total in sums) < 1e-12
 
 
-@pytest.mark.parametrize("variant", ["auto", "published"])
+@pytest.mark.parametrize("variant", ["default", "published"])
 def test_objective_of_the_clusters_by_the_formula(variant: str) -> None:
     rng = np.random.default_rng(0)
     table = rng.random((20, 12)) < 0.3
@@ -125,7 +125,7 @@ def test_best_iterate_is_kept() -> None:
 
 def test_restarts_and_their_agreement() -> None:
     model = fit(TOY, n_init=7)
-    told = model.stability_
+    told = model.restarts_
     assert {len(values) for values in told.values()} == {7}
     assert model.objective_ == pytest.approx(told["objective"].min())
     best = told["objective"].argmin()
@@ -187,7 +187,7 @@ def tables_with_pairs(draw: st.DrawFn) -> tuple[np.ndarray, Constraints, Constra
 
 
 @settings(max_examples=80, deadline=None)
-@given(tables_with_pairs(), st.sampled_from(["auto", "published"]))
+@given(tables_with_pairs(), st.sampled_from(["default", "published"]))
 def test_pairs_hold(case, variant) -> None:
     table, rows, columns = case
     k = min(3, len(table))
@@ -225,7 +225,7 @@ def test_elements_that_must_be_apart_share_no_cluster() -> None:
     rng = np.random.default_rng(0)
     table = rng.random((30, 15)) < 0.3
     few, more = [(8, 20)], [(0, 1), (0, 2), (5, 6), (8, 20)]
-    for variant, pairs in (("auto", more), ("published", few)):
+    for variant, pairs in (("default", more), ("published", few)):
         known = Constraints(None, pairs, n_samples=30)
         model = fit(table, 4, constraints=known, variant=variant)
         for i, j in known.cannot_link:
@@ -300,7 +300,7 @@ def test_blocked_bi_sets_fail_or_are_skipped() -> None:
 def test_links_between_a_row_and_a_column() -> None:
     names = [f"t{i + 1}" for i in range(7)]
     table = pd.DataFrame(TOY, index=names, columns=[f"g{j + 1}" for j in range(5)])
-    for variant in ("auto", "published"):
+    for variant in ("default", "published"):
         apart = fit(table, cross_constraints=CrossLinks(None, [("t5", "g1")]), variant=variant)
         assert apart.labels_[4] != apart.column_labels_[0]
         joined = fit(table, cross_constraints=CrossLinks([("t7", "g5")]), variant=variant)

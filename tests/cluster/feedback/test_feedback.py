@@ -15,6 +15,8 @@ from scipy.spatial.distance import jensenshannon
 from scipy.special import logsumexp
 
 from sidelight import Constraints
+from sidelight._fit.em.discrete import MultinomialComponents
+from sidelight._fit.em.loop import ExpectationMaximization, Parameters, em, log_joint_blocks
 from sidelight.cluster import FeedbackClustering
 from sidelight.cluster.feedback._multinomial import WeightedTerms, random_log_frequencies
 from sidelight.cluster.feedback._term_weights import Documents, evidence, normalize, warp
@@ -22,13 +24,6 @@ from sidelight.datasets import make_two_factor_documents
 from sidelight.engine import as_rows, threads
 from sidelight.evaluation import adjusted_rand_index, purity
 from sidelight.exceptions import ConstraintWarning, SidelightError
-from sidelight.mixture._core import (
-    ExpectationMaximization,
-    MultinomialComponents,
-    Parameters,
-    em,
-    log_joint_blocks,
-)
 
 SEEDS = st.integers(0, 2**32 - 1)
 PUBLISHED = pytest.mark.parametrize("published", [False, True])

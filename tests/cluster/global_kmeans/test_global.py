@@ -60,25 +60,25 @@ def iris() -> np.ndarray:
 @pytest.mark.parametrize(
     ("params", "expected"),
     [
-        ({"search": "full"}, IRIS_FULL),
-        ({"search": "fast", "n_trials": 1}, IRIS_FAST),
+        ({"method": "full"}, IRIS_FULL),
+        ({"method": "fast", "n_trials": 1}, IRIS_FAST),
         ({"candidates": "kd-tree", "n_candidates": 30, "n_trials": 1}, IRIS_TREE),
     ],
     ids=["full", "fast", "kd-tree"],
 )
 def test_errors_on_iris(params: Any, expected: list[float], iris: np.ndarray) -> None:
     model = GlobalKMeans(15, **params).fit(iris)
-    np.testing.assert_allclose(model.search_["inertia"], expected, atol=5.1e-5)
+    np.testing.assert_allclose(model.search_["objective"], expected, atol=5.1e-5)
     for k, centers in enumerate(model.search_["cluster_centers"], start=1):
         assert centers.shape == (k, 4)
-        assert error(iris, centers) == pytest.approx(model.search_["inertia"][k - 1], rel=1e-9)
-    assert model.inertia_ == model.search_["inertia"][-1] == model.history_[-1]
+        assert error(iris, centers) == pytest.approx(model.search_["objective"][k - 1], rel=1e-9)
+    assert model.objective_ == model.search_["objective"][-1] == model.history_[-1]
 
 
 def test_errors_on_standardised_wine() -> None:
     X = StandardScaler().fit_transform(load_wine().data)
-    model = GlobalKMeans(10, search="full").fit(X)
-    np.testing.assert_allclose(model.search_["inertia"], WINE_FULL, atol=5.1e-3)
+    model = GlobalKMeans(10, method="full").fit(X)
+    np.testing.assert_allclose(model.search_["objective"], WINE_FULL, atol=5.1e-3)
 
 
 # ------------------------------------------------------------------ gains
@@ -131,14 +131,14 @@ def test_error_ends_below_what_the_gain_promises(dtype: Any) -> None:
     model = GlobalKMeans(9).fit(X)
     for centers, before, after in zip(
         model.search_["cluster_centers"],
-        model.search_["inertia"],
-        model.search_["inertia"][1:],
+        model.search_["objective"],
+        model.search_["objective"][1:],
         strict=False,
     ):
         gains = candidate_gains(Points.of(X, None), centers, X)
         assert gains is not None
         assert after <= (before - gains.max()) * (1 + 1e-5)
-    assert np.all(np.diff(model.search_["inertia"]) < 0)
+    assert np.all(np.diff(model.search_["objective"]) < 0)
 
 
 def test_settling_is_lloyds_algorithm() -> None:
@@ -149,7 +149,7 @@ def test_settling_is_lloyds_algorithm() -> None:
         centers, found, n_iter = settle(points, start, 300, 0.0)
         model = KMeans(6, init=start, tol=0.0).fit(X)
         np.testing.assert_allclose(centers, model.cluster_centers_)
-        assert found == pytest.approx(model.inertia_)
+        assert found == pytest.approx(model.objective_)
         assert n_iter == model.n_iter_
 
 
@@ -158,10 +158,10 @@ def test_settling_is_lloyds_algorithm() -> None:
 
 def test_two_clusters_are_no_worse_than_any_start_at_the_mean_and_a_row() -> None:
     X = np.random.default_rng(2).normal(size=(40, 2))
-    best = GlobalKMeans(2, search="full").fit(X).inertia_
+    best = GlobalKMeans(2, method="full").fit(X).objective_
     for row in X:
         start = np.vstack([X.mean(axis=0), row])
-        assert best <= KMeans(2, init=start, tol=0.0).fit(X).inertia_ * (1 + 1e-9)
+        assert best <= KMeans(2, init=start, tol=0.0).fit(X).objective_ * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -171,30 +171,30 @@ def test_two_clusters_of_few_points_against_all_partitions(seed: int) -> None:
     for split in itertools.product([0, 1], repeat=7):
         parts = [X[np.array(split) == h] for h in range(2)]
         errors.append(sum(((p - p.mean(axis=0)) ** 2).sum() for p in parts if len(p)))
-    model = GlobalKMeans(2, search="full").fit(X)
-    assert model.inertia_ >= min(errors) - 1e-12
-    assert model.inertia_ == pytest.approx(min(errors), rel=0.02)
+    model = GlobalKMeans(2, method="full").fit(X)
+    assert model.objective_ >= min(errors) - 1e-12
+    assert model.objective_ == pytest.approx(min(errors), rel=0.02)
 
 
 def test_order_of_the_rows_does_not_matter() -> None:
     X = np.random.default_rng(3).normal(size=(120, 3))  # no ties
     shuffled = X[np.random.default_rng(4).permutation(120)]
-    for params in ({"search": "full"}, {}, {"candidates": "kd-tree"}, {"n_trials": 1}):
+    for params in ({"method": "full"}, {}, {"candidates": "kd-tree"}, {"n_trials": 1}):
         first, second = (GlobalKMeans(6, **params).fit(rows) for rows in (X, shuffled))
-        np.testing.assert_allclose(first.search_["inertia"], second.search_["inertia"])
+        np.testing.assert_allclose(first.search_["objective"], second.search_["objective"])
 
 
 def test_trials_find_what_one_misses(iris: np.ndarray) -> None:
     full = np.array(IRIS_FULL)
-    once = GlobalKMeans(15, n_trials=1).fit(iris).search_["inertia"]
+    once = GlobalKMeans(15, n_trials=1).fit(iris).search_["objective"]
     assert np.max(once / full) > 1.05
     for params in ({}, {"candidates": "kd-tree"}, {"n_trials": 8}):
-        assert np.max(GlobalKMeans(15, **params).fit(iris).search_["inertia"] / full) < 1.001
+        assert np.max(GlobalKMeans(15, **params).fit(iris).search_["objective"] / full) < 1.001
 
 
 def test_trials_reach_the_exhaustive_search_on_wine() -> None:
     X = StandardScaler().fit_transform(load_wine().data)
-    path = GlobalKMeans(10).fit(X).search_["inertia"]
+    path = GlobalKMeans(10).fit(X).search_["objective"]
     assert np.max(path / WINE_FULL) < 1.001
 
 
@@ -268,12 +268,12 @@ def test_candidates_of_the_user() -> None:
     X = np.array([[0.0], [1.0], [10.0], [11.0], [30.0]])
     model = GlobalKMeans(2, candidates=[[10.4]]).fit(X)
     assert sorted(model.cluster_centers_.ravel().tolist()) == [5.5, 30.0]
-    assert GlobalKMeans(2, candidates=X).fit(X).inertia_ == GlobalKMeans(2).fit(X).inertia_
+    assert GlobalKMeans(2, candidates=X).fit(X).objective_ == GlobalKMeans(2).fit(X).objective_
 
 
 def test_nothing_is_left_to_chance_or_threads() -> None:
     X, _ = make_blobs(3000, n_features=4, centers=6, cluster_std=3.0, random_state=0)
-    for params in ({}, {"candidates": "kd-tree", "search": "full"}, {"n_trials": 1}):
+    for params in ({}, {"candidates": "kd-tree", "method": "full"}, {"n_trials": 1}):
         fits = []
         for n_threads in (1, 2, 3):
             with engine.threads(n_threads):
@@ -281,26 +281,26 @@ def test_nothing_is_left_to_chance_or_threads() -> None:
                 fits.append(model.fit(X.astype(np.float32)))
         for other in fits[1:]:
             np.testing.assert_array_equal(other.cluster_centers_, fits[0].cluster_centers_)
-            np.testing.assert_array_equal(other.search_["inertia"], fits[0].search_["inertia"])
+            np.testing.assert_array_equal(other.search_["objective"], fits[0].search_["objective"])
 
 
 def test_small_and_large_paths_agree(monkeypatch: Any, iris: np.ndarray) -> None:
     small = GlobalKMeans(8).fit(iris)
     monkeypatch.setattr("sidelight.cluster.global_kmeans._global.WORTH_BLOCKS", 0)
     large = GlobalKMeans(8).fit(iris)
-    np.testing.assert_allclose(small.search_["inertia"], large.search_["inertia"])
+    np.testing.assert_allclose(small.search_["objective"], large.search_["objective"])
 
 
 # ------------------------------------------------------------------ weights and must-links
 
 
-@pytest.mark.parametrize("params", [{}, {"search": "full"}, {"candidates": "kd-tree"}])
+@pytest.mark.parametrize("params", [{}, {"method": "full"}, {"candidates": "kd-tree"}])
 def test_weights_are_repetitions(params: Any) -> None:
     rng = np.random.default_rng(5)
     X, weights = rng.normal(size=(60, 2)), rng.integers(0, 4, size=60)
     weighted = GlobalKMeans(4, **params).fit(X, sample_weight=weights)
     repeated = GlobalKMeans(4, **params).fit(np.repeat(X, weights, axis=0))
-    np.testing.assert_allclose(weighted.search_["inertia"], repeated.search_["inertia"])
+    np.testing.assert_allclose(weighted.search_["objective"], repeated.search_["objective"])
 
 
 def test_must_links_hold_at_their_exact_cost() -> None:
@@ -312,9 +312,9 @@ def test_must_links_hold_at_their_exact_cost() -> None:
     for h in range(5):
         np.testing.assert_allclose(model.cluster_centers_[h], X[model.labels_ == h].mean(axis=0))
     costs = ((X - model.cluster_centers_[model.labels_]) ** 2).sum()
-    assert model.inertia_ == pytest.approx(costs)
+    assert model.objective_ == pytest.approx(costs)
     total = ((X - X.mean(axis=0)) ** 2).sum()
-    assert model.search_["inertia"][0] == pytest.approx(total)
+    assert model.search_["objective"][0] == pytest.approx(total)
     assert np.all(np.diff(model.history_) <= 1e-9)
 
 
@@ -369,7 +369,7 @@ def test_a_leaf_for_every_row_is_the_fast_search() -> None:
     tree = GlobalKMeans(8, candidates="kd-tree", n_candidates=90, n_trials=1).fit(X)
     fast = GlobalKMeans(8, n_trials=1).fit(X)
     np.testing.assert_array_equal(tree.labels_, fast.labels_)
-    np.testing.assert_array_equal(tree.search_["inertia"], fast.search_["inertia"])
+    np.testing.assert_array_equal(tree.search_["objective"], fast.search_["objective"])
 
 
 @pytest.mark.parametrize("d", [3, 40])
@@ -390,7 +390,7 @@ def test_rotations_change_nothing(d: int) -> None:
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        ({"search": "slow"}, "search must be"),
+        ({"method": "slow"}, "method must be"),
         ({"candidates": "some"}, "candidates must be"),
         ({"candidates": [[1.0]]}, "2 features each"),
         ({"candidates": [[1.0, np.nan]]}, "without NaN"),
@@ -398,7 +398,7 @@ def test_rotations_change_nothing(d: int) -> None:
         ({"candidates": "kd-tree", "n_candidates": 0}, "of at least 1"),
         ({"n_trials": 0}, "n_trials"),
         ({"n_trials": "many"}, "n_trials"),
-        ({"n_trials": 2, "search": "full"}, "every candidate"),
+        ({"n_trials": 2, "method": "full"}, "every candidate"),
     ],
 )
 def test_wrong_parameters(params: Any, words: str) -> None:
@@ -422,7 +422,7 @@ def test_interruption_keeps_the_path_so_far(monkeypatch: pytest.MonkeyPatch) -> 
             raise KeyboardInterrupt
 
     monkeypatch.setattr(FitProgress, "step", step)
-    model = GlobalKMeans(30, search="full")
+    model = GlobalKMeans(30, method="full")
     with (
         sidelight.progress(show=False, keep_best=True),
         pytest.warns(ConvergenceWarning, match="interrupted"),
@@ -434,7 +434,7 @@ def test_interruption_keeps_the_path_so_far(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("keep_best", [True, False])
-@pytest.mark.parametrize("params", [{}, {"n_trials": 1}, {"search": "full"}])
+@pytest.mark.parametrize("params", [{}, {"n_trials": 1}, {"method": "full"}])
 def test_interruption_between_two_searches_keeps_the_path_so_far(
     params: Any, keep_best: bool, iris: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -455,7 +455,7 @@ def test_interruption_between_two_searches_keeps_the_path_so_far(
         return
     with keeping, pytest.warns(ConvergenceWarning, match="interrupted after 4"):
         model.fit(iris)
-    np.testing.assert_array_equal(model.search_["inertia"], whole.search_["inertia"][:4])
+    np.testing.assert_array_equal(model.search_["objective"], whole.search_["objective"][:4])
     np.testing.assert_allclose(model.cluster_centers_, whole.search_["cluster_centers"][3])
     assert not model.converged_
     assert model.labels_.max() == 3

@@ -23,7 +23,7 @@ from sidelight.engine import as_rows
 from sidelight.exceptions import InconsistentConstraints, InfeasibleConstraints, SidelightError
 
 SEEDS = st.integers(0, 2**32 - 1)
-VARIANTS = ["auto", "exact"]
+VARIANTS = ["default", "exact"]
 
 
 def brute_force(X: np.ndarray, known: Constraints, k: int) -> float:
@@ -122,7 +122,7 @@ def test_known_dead_end_of_the_literature() -> None:
         small = contract(as_rows(X), known.closure(), only_constrained=True)
         constrained = hard_constrained_rows(as_rows(X), small, "published", rng, 1.0)
         try:
-            constrained.assign(start)
+            constrained.relabel(start)
             outcomes[order] = "placed"
         except SidelightError as error:
             outcomes[order] = f"blocked at {error.row}"
@@ -141,7 +141,7 @@ def test_a_dead_end_names_the_row_and_what_to_do() -> None:
             messages.append(str(error))
     assert 0 < len(messages) < 12
     assert "held a row that 'middle' must be apart from ('left', 'right')" in messages[0]
-    assert "variant='auto'" in messages[0]
+    assert "variant='default'" in messages[0]
     # One of several starts gets through.
     model = COPKMeans(2, variant="published", init="random", n_init=20, random_state=0)
     assert model.fit(X, constraints=known).n_violations_ == 0

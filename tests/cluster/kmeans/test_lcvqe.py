@@ -118,8 +118,8 @@ def test_nothing_known_or_no_weight_is_k_means(blobs: Any, n_pairs: int) -> None
     model = LCVQE(3, penalty=0, init=X[:3].copy(), tol=0).fit(X, constraints=known)
     np.testing.assert_array_equal(model.labels_, plain.labels_)
     np.testing.assert_allclose(model.cluster_centers_, plain.cluster_centers_)
-    assert model.inertia_ == pytest.approx(plain.inertia_)
-    assert model.objective_ == pytest.approx(plain.inertia_ / 2)
+    assert model.inertia_ == pytest.approx(plain.objective_)
+    assert model.objective_ == pytest.approx(plain.objective_ / 2)
 
 
 @given(SEEDS)

@@ -391,7 +391,7 @@ def test_impossible_rows_are_named(kind: Any) -> None:
 
 @pytest.mark.parametrize(
     "params",
-    [{"divergence": "manhattan"}, {"penalty": -1.0}, {"prior": 0.0}, {"init": "middle"}],
+    [{"divergence": "manhattan"}, {"penalty": -1.0}, {"prior_strength": 0.0}, {"init": "middle"}],
 )
 def test_wrong_parameters_are_named(params: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(params))):

@@ -198,7 +198,7 @@ def test_fixed_metric_and_no_weight_is_k_means(blobs: Any, full: bool) -> None:
     plain = KMeans(3, init=X[:3].copy(), tol=0).fit(X)
     np.testing.assert_array_equal(result.labels, plain.labels_)
     np.testing.assert_allclose(result.centers, plain.cluster_centers_)
-    assert result.inertia * problem.scale == pytest.approx(plain.inertia_)
+    assert result.inertia * problem.scale == pytest.approx(plain.objective_)
 
 
 def test_fixed_metric_and_constant_prices_are_pck_means() -> None:
@@ -273,7 +273,7 @@ def test_huge_weight_on_true_pairs_leaves_none_violated(blobs: Any) -> None:
 def test_units_do_not_matter(blobs: Any, metric: str, shape: str, max_distance: str) -> None:
     X, y = blobs
     known = Constraints.sample(y, 60, random_state=0).flip(0.2, random_state=0)
-    choices = {"metric": metric, "shape": shape, "max_distance": max_distance, "n_init": 2}
+    choices = {"metric_type": metric, "shape": shape, "max_distance": max_distance, "n_init": 2}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(MPCKMeans, "_warn_of_contradictions", lambda self, known: None)
         first = MPCKMeans(3, random_state=0, **choices).fit(X, constraints=known)
@@ -290,7 +290,7 @@ def test_units_of_single_features_do_not_matter(metric: str, shape: str, max_dis
     X[:3, 3] += 200.0  # a feature that only few rows have
     known = Constraints.sample(y, 60, random_state=0)
     scales = np.array([3e-4, 1.0, 700.0, 2e5])
-    choices = {"metric": metric, "shape": shape, "max_distance": max_distance}
+    choices = {"metric_type": metric, "shape": shape, "max_distance": max_distance}
     choices |= {"n_init": 5, "random_state": 0}
     first = MPCKMeans(3, **choices).fit(X, constraints=known)
     second = MPCKMeans(3, **choices).fit(X * scales, constraints=known)
@@ -360,7 +360,7 @@ def test_rotations_do_not_matter_to_matrices_but_to_weights(metric: str) -> None
     start = X[[0, 150]]
     fits = {}
     for shape in ("full", "diagonal"):
-        choices = {"metric": metric, "shape": shape, "random_state": 0}
+        choices = {"metric_type": metric, "shape": shape, "random_state": 0}
         plain = MPCKMeans(2, init=start, **choices).fit(X, constraints=known)
         turned = MPCKMeans(2, init=start @ turn, **choices).fit(X @ turn, constraints=known)
         fits[shape] = plain, turned
@@ -414,7 +414,7 @@ def test_farthest_pair_and_bound(seed: int) -> None:
 def test_metric_is_learned_from_pairs(metric: str, shape: str) -> None:
     X, y = load_iris(return_X_y=True)
     known = Constraints.sample(y, 75, random_state=1)
-    model = MPCKMeans(3, metric=metric, shape=shape, random_state=0).fit(X, constraints=known)
+    model = MPCKMeans(3, metric_type=metric, shape=shape, random_state=0).fit(X, constraints=known)
     assert adjusted_rand_index(y, model.labels_) > 0.8
     assert model.metrics_.shape == (3,) * (metric != "shared") + (4,) * (1 + (shape == "full"))
     free = np.ones(150, bool)
@@ -426,7 +426,7 @@ def test_metric_is_learned_from_pairs(metric: str, shape: str) -> None:
 def test_predict_transform_and_score(blobs: Any, metric: str, shape: str) -> None:
     X, y = blobs
     known = Constraints.sample(y, 40, random_state=0)
-    model = MPCKMeans(3, metric=metric, shape=shape, random_state=0).fit(X, constraints=known)
+    model = MPCKMeans(3, metric_type=metric, shape=shape, random_state=0).fit(X, constraints=known)
     A = model.metrics_ if shape == "full" else model.metrics_[..., None] * np.eye(3)
     A = np.broadcast_to(A, (3, 3, 3))
     away = X[:, None] - model.cluster_centers_
@@ -445,7 +445,7 @@ def test_sparse_rows_equal_dense_rows(blobs: Any, metric: str, shape: str) -> No
     X, y = blobs
     X = np.where(np.abs(X) < 2, 0, X)
     known = Constraints.sample(y, 60, random_state=0)
-    choices = {"metric": metric, "shape": shape, "init": X[:3].copy(), "random_state": 0}
+    choices = {"metric_type": metric, "shape": shape, "init": X[:3].copy(), "random_state": 0}
     dense = MPCKMeans(3, **choices).fit(X, constraints=known)
     thin = MPCKMeans(3, **choices).fit(sparse.csr_array(X), constraints=known)
     np.testing.assert_array_equal(dense.labels_, thin.labels_)
@@ -458,7 +458,7 @@ def test_constant_features_are_harmless(blobs: Any, metric: str, shape: str) -> 
     X, y = blobs
     known = Constraints.sample(y, 60, random_state=0)
     wide = np.column_stack([X, np.full(150, 3.0)])
-    choices = {"metric": metric, "shape": shape, "random_state": 0}
+    choices = {"metric_type": metric, "shape": shape, "random_state": 0}
     plain = MPCKMeans(3, init=X[:3].copy(), **choices).fit(X, constraints=known)
     more = MPCKMeans(3, init=wide[:3].copy(), **choices).fit(wide, constraints=known)
     assert np.isfinite(more.metrics_).all()
@@ -470,7 +470,7 @@ def test_empty_clusters_are_filled(blobs: Any) -> None:
     start = np.vstack([X[:2], [[1e6] * 3]])
     for metric in ("shared", "per-cluster"):
         known = Constraints.sample(y, 100, random_state=0)
-        model = MPCKMeans(3, metric=metric, init=start).fit(X, constraints=known)
+        model = MPCKMeans(3, metric_type=metric, init=start).fit(X, constraints=known)
         assert len(set(model.labels_)) == 3
         assert np.all(np.diff(model.history_) <= 1e-9 * np.abs(model.history_[:-1]))
 
@@ -505,7 +505,7 @@ def test_moments_do_not_depend_on_the_origin() -> None:
         ({"penalty": -1.0}, "penalty"),
         ({"penalty": "none"}, "penalty"),
         ({"penalty": np.inf}, "penalty"),
-        ({"metric": "both"}, "metric"),
+        ({"metric_type": "both"}, "metric_type"),
         ({"shape": "round"}, "shape"),
         ({"max_distance": "far"}, "max_distance"),
         ({"init": "middle"}, "init"),

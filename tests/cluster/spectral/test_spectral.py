@@ -84,7 +84,7 @@ def test_blocks_are_told_apart_exactly(blocks):
     truth = np.repeat([0, 1, 2], [12, 9, 15])
     for assign in ("kmeans", "rotation"):
         for scale in (1.0, 7.0):
-            model = SpectralClustering(3, graph="precomputed", assign=assign, random_state=0)
+            model = SpectralClustering(3, graph="precomputed", assign_labels=assign, random_state=0)
             labels = model.fit(blocks * scale).labels_
             assert adjusted_rand_score(truth, labels) == 1
             assert model.objective_ == pytest.approx(0.0, abs=1e-9)

@@ -118,7 +118,7 @@ def test_partial_labels_and_groups_come_by_id():
     adopted = Constraints.from_labels(labels)
     assert adopted.ids.tolist() == ["d", "a"]
     model = SeededKMeans(2).fit(frame.loc[["a", "d"]], constraints=adopted)
-    assert model.seed_classes_[model.labels_].tolist() == ["low", "high"]
+    assert model.classes_[model.labels_].tolist() == ["low", "high"]
     with pytest.raises(UnknownIds, match="labels names 'e', which does not occur among the 4 ids"):
         Constraints(labels={"e": 1}, ids=frame.index)
     with pytest.raises(UnknownIds, match="names 7, which does not occur among the 4 rows"):

@@ -114,7 +114,7 @@ def test_estimators_and_runs_take_every_type_of_class(kind):
     y = rows_of(values, unknown)
     X = np.array([[0.0], [0.2], [5.0], [0.1]])
     model = SeededKMeans(n_clusters=2, random_state=0).fit(X, y)
-    assert sorted(map(str, model.seed_classes_.tolist())) == sorted(map(str, names))
+    assert sorted(map(str, model.classes_.tolist())) == sorted(map(str, names))
     assert model.labels_[0] == model.labels_[1] == model.labels_[3] != model.labels_[2]
     found = run(Request(X, k=2, labels=y, truth=y, method="seeded-kmeans"))
     assert found.knowledge.counts["labels"] == 3
@@ -154,7 +154,7 @@ def test_a_list_with_a_missing_value_needs_no_warning():
         warnings.simplefilter("error")
         assert Constraints.from_labels(["a", np.nan, "b"]).labels.tolist() == [0, -1, 1]
         model = SeededKMeans(n_clusters=2).fit([[0.0], [1.0], [9.0]], ["a", float("nan"), "b"])
-    assert model.seed_classes_.tolist() == ["a", "b"]
+    assert model.classes_.tolist() == ["a", "b"]
 
 
 @pytest.mark.parametrize("value", [[1, 2], {1: 2}, {1}, np.zeros(2), object()])

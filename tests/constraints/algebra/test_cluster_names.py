@@ -92,7 +92,7 @@ def test_the_summary_names_the_classes():
     assert f"; by their labeled rows they are {named}." in model.summary()
     assert set(model.cluster_names_) == set(CLASSES)
     # Clusters are numbered as the classes that the method began with.
-    assert model.cluster_names_.tolist() == model.seed_classes_.tolist()
+    assert model.cluster_names_.tolist() == model.classes_.tolist()
 
 
 def test_whole_numbers_are_names_too():

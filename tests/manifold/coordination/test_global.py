@@ -168,7 +168,7 @@ def test_one_chart_of_isotropic_noise_is_probabilistic_pca():
     expected = -0.5 * (6 * np.log(2 * np.pi) + volume + 6)
     assert model.score_samples(X).mean() == pytest.approx(expected, abs=1e-6)
     plane = PCA(2).fit(X).components_
-    basis = np.linalg.qr(model.maps_[0])[0]
+    basis = np.linalg.qr(model.loadings_[0])[0]
     np.testing.assert_allclose(np.abs(np.linalg.svd(plane @ basis)[1]), 1.0, atol=1e-5)
 
 

@@ -246,7 +246,7 @@ class TestCharting:
         """E1 + E2 + w Σ ‖g - g'‖² over the variance (Verbeek 2004, 5.77)."""
         _, first, second = curves(seed=1)
         known = linked()
-        model = CorrespondenceCharting(1, link_weight=3.0, random_state=0)
+        model = CorrespondenceCharting(1, penalty=3.0, random_state=0)
         model.fit([first, second], correspondences=known)
         cost = 0.0
         for view, rows in enumerate((first, second)):
@@ -268,12 +268,12 @@ class TestCharting:
         _, i, _, j = known.links.T
         apart = []
         for weight in (0.01, 1.0, 1e4):
-            model = CorrespondenceCharting(1, link_weight=weight, random_state=0)
+            model = CorrespondenceCharting(1, penalty=weight, random_state=0)
             model.fit([first, second], correspondences=known)
             apart.append(np.mean((model.embeddings_[0][i] - model.embeddings_[1][j]) ** 2))
         assert apart[0] > apart[1] > apart[2]
         auto = CorrespondenceCharting(1, random_state=0)
-        assert auto.fit([first, second], correspondences=known).link_weight_ == 300 / 50
+        assert auto.fit([first, second], correspondences=known).penalty_ == 300 / 50
 
     def test_single_missing_values(self):
         t, first, second = curves()

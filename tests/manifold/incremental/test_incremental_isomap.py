@@ -156,29 +156,29 @@ def test_number_of_threads_does_not_matter(
 
 def test_geodesics_of_landmarks_are_exact() -> None:
     model = IncrementalIsomap(n_neighbors=7, n_landmarks=30, random_state=0).fit(ROLL[:150])
-    stream(model, ROLL[150:220]).remove(ids=[4, int(model.landmark_ids_[0])])
+    stream(model, ROLL[150:220]).remove(ids=[4, int(model.landmarks_[0])])
     wanted = batch(ROLL[model.row_ids_], n_neighbors=7)
-    at = np.searchsorted(model.row_ids_, model.landmark_ids_)
+    at = np.searchsorted(model.row_ids_, model.landmarks_)
     np.testing.assert_allclose(model.geodesics(), wanted.geodesics_[at], rtol=1e-10)
-    assert len(np.unique(model.landmark_ids_)) == 30
+    assert len(np.unique(model.landmarks_)) == 30
     assert distance_after_turning(wanted.embedding_, model.refine().embedding_) < 0.2
 
 
 def test_stream_draws_its_landmarks_when_there_are_enough_rows() -> None:
     model = IncrementalIsomap(n_neighbors=7, n_landmarks=30, random_state=0).fit(ROLL[:30])
     stream(model, ROLL[30:59])
-    assert model.landmark_ids_ is None
+    assert model.landmarks_ is None
     model.partial_fit(ROLL[59:61])
-    assert len(model.landmark_ids_) == 30
+    assert len(model.landmarks_) == 30
     assert model.geodesics().shape == (30, 61)
 
 
 def test_landmarks_that_leave_the_window_are_replaced() -> None:
     model = IncrementalIsomap(n_neighbors=6, n_landmarks=20, window=80, random_state=0)
     stream(model.fit(ROLL[:80]), ROLL[80:170])
-    assert model.landmark_ids_.min() >= 90
+    assert model.landmarks_.min() >= 90
     wanted = batch(ROLL[90:170], n_neighbors=6)
-    at = model.landmark_ids_ - 90
+    at = model.landmarks_ - 90
     np.testing.assert_allclose(model.geodesics(), wanted.geodesics_[at], rtol=1e-10)
 
 
@@ -347,7 +347,7 @@ def test_largest_part_or_none() -> None:
     with pytest.raises(SidelightError, match="new rows were not taken"):
         strict.partial_fit(X[30:])
     np.testing.assert_allclose(strict.geodesics(), before, rtol=1e-12)
-    assert strict.partial_fit(X[:1] + 0.1).n_seen_ == 31
+    assert strict.partial_fit(X[:1] + 0.1).n_samples_seen_ == 31
 
 
 def test_largest_part_with_landmarks() -> None:
@@ -359,7 +359,7 @@ def test_largest_part_with_landmarks() -> None:
         ).fit(X)
     assert np.isnan(model.embedding_[60:]).all()
     assert np.isfinite(model.embedding_[:60]).all()
-    assert model.landmark_ids_.max() < 60
+    assert model.landmarks_.max() < 60
 
 
 # --- messages and bad input -------------------------------------------------------------------

@@ -60,7 +60,7 @@ def test_forward_pass_by_hand():
 @pytest.mark.parametrize("hidden", [2, 7, (6, 4)])
 def test_linear_units_find_the_subspace_of_principal_components(hidden):
     X = draw()
-    network = AutoassociativeNetwork(2, hidden=hidden, activation="identity", alpha=0.0)
+    network = AutoassociativeNetwork(2, hidden_layer_sizes=hidden, activation="identity", alpha=0.0)
     network.set_params(random_state=0).fit(X)
     assert network.reconstruction_error_ == pytest.approx(components_error(X, 2), rel=1e-9)
     rebuilt = network.inverse_transform(network.transform(X))
@@ -132,7 +132,10 @@ def test_the_best_restart_is_kept():
 
 
 def test_fewer_hidden_units_than_coordinates_and_more_coordinates_than_features():
-    for network in (AutoassociativeNetwork(3, hidden=2), AutoassociativeNetwork(4, hidden=(3, 5))):
+    for network in (
+        AutoassociativeNetwork(3, hidden_layer_sizes=2),
+        AutoassociativeNetwork(4, hidden_layer_sizes=(3, 5)),
+    ):
         network.set_params(random_state=0, max_iter=40).fit(draw(7, d=3))
         assert np.isfinite(network.embedding_).all()
         assert network.embedding_.shape[1] == network.n_components
@@ -150,7 +153,7 @@ def test_bad_input_is_explained():
     with pytest.raises(SidelightError, match="All rows are the same"):
         AutoassociativeNetwork().fit(np.ones((4, 3)))
     with pytest.raises(SidelightError, match="hidden must be"):
-        AutoassociativeNetwork(hidden=()).fit(draw())
+        AutoassociativeNetwork(hidden_layer_sizes=()).fit(draw())
     network = AutoassociativeNetwork(random_state=0, max_iter=50).fit(draw())
     with pytest.raises(SidelightError, match="Z has 3 columns; the map has 2 coordinates"):
         network.inverse_transform(np.zeros((2, 3)))

@@ -63,7 +63,7 @@ def test_orthogonal_differences():
     scales = np.array([0.5, 1.0, 3.0])
     X = np.vstack([np.zeros(3), np.diag(scales)])
     model = CannotLinkMetric(np.inf, **EXACT).fit(X, constraints=apart([(0, 1), (0, 2), (0, 3)], 4))
-    np.testing.assert_allclose(model.dual_coef_, scales**-4.0, rtol=1e-8)
+    np.testing.assert_allclose(model.dual_variables_, scales**-4.0, rtol=1e-8)
 
 
 # ------------------------------------------------------------------ optimality
@@ -74,8 +74,8 @@ def test_optimality_conditions_and_no_gap(C):
     X, known = random_problem()
     model = CannotLinkMetric(C, **EXACT).fit(X, constraints=known)
     assert model.converged_
-    gaps = pair_differences(X, model.pairs_)
-    alpha = model.dual_coef_
+    gaps = pair_differences(X, model.cannot_links_)
+    alpha = model.dual_variables_
     A = (gaps * alpha[:, None]).T @ gaps
     np.testing.assert_allclose(model.get_mahalanobis_matrix(), A, atol=1e-9)
     assert np.linalg.eigvalsh(A).min() > -1e-12
@@ -222,7 +222,7 @@ def test_gram_and_laplacian_give_all_distances():
     X, known = random_problem(2)
     model = CannotLinkMetric(np.inf, **EXACT).fit(X, constraints=known)
     W = np.zeros((30, 30))
-    np.add.at(W, tuple(model.pairs_.T), model.dual_coef_)
+    np.add.at(W, tuple(model.cannot_links_.T), model.dual_variables_)
     W += W.T
     laplacian, gram = np.diag(W.sum(axis=1)) - W, X @ X.T
     M = gram @ laplacian @ gram
@@ -247,7 +247,9 @@ def test_scale_and_rotation(seed, scale):
     scaled = CannotLinkMetric(np.inf, **EXACT).fit(scale * X, constraints=known)
     close = {"rtol": 1e-4, "atol": 1e-5 * np.abs(A).max()}
     np.testing.assert_allclose(scaled.get_mahalanobis_matrix() * scale**2, A, **close)
-    assert scaled.dual_coef_.sum() * scale**4 == pytest.approx(one.dual_coef_.sum(), rel=1e-6)
+    assert scaled.dual_variables_.sum() * scale**4 == pytest.approx(
+        one.dual_variables_.sum(), rel=1e-6
+    )
     turned = CannotLinkMetric(np.inf, **EXACT).fit(X @ turn.T, constraints=known)
     np.testing.assert_allclose(turned.get_mahalanobis_matrix(), turn @ A @ turn.T, **close)
 
@@ -267,9 +269,9 @@ def test_repeated_pairs_and_order_change_nothing():
 def test_soft_becomes_hard_and_weights_are_prices():
     X, known = random_problem(4)
     hard = CannotLinkMetric(np.inf, **EXACT).fit(X, constraints=known)
-    soft = CannotLinkMetric(1.01 * hard.dual_coef_.max(), **EXACT).fit(X, constraints=known)
+    soft = CannotLinkMetric(1.01 * hard.dual_variables_.max(), **EXACT).fit(X, constraints=known)
     assert soft.objective_ == pytest.approx(hard.objective_, rel=1e-8)
-    softer = CannotLinkMetric(0.5 * hard.dual_coef_.max(), **EXACT).fit(X, constraints=known)
+    softer = CannotLinkMetric(0.5 * hard.dual_variables_.max(), **EXACT).fit(X, constraints=known)
     assert softer.objective_ < hard.objective_ * (1 - 1e-6)
     pairs = known.cannot_link
     double = Constraints(
@@ -302,7 +304,7 @@ def test_online_steps_are_their_closed_forms(C, held_by, monkeypatch):
     rows = sparse.csr_array(X) if held_by == "sparse pairs" else X
     if held_by in ("pairs", "sparse pairs"):
         monkeypatch.setattr(module, "ALL_DIRECTIONS", 1)
-    model = CannotLinkMetric(C, base_kernel=np.dot if held_by == "kernel" else "linear")
+    model = CannotLinkMetric(C, kernel=np.dot if held_by == "kernel" else "linear")
     first, second = known.cannot_link[:37], known.cannot_link[37:]
     model.partial_fit(rows, constraints=apart(first, 30))
     model.partial_fit(rows, constraints=apart(second, 30))
@@ -332,10 +334,10 @@ def test_linear_kernels_are_linear():
     X, known = random_problem(7)
     new = np.random.default_rng(1).normal(size=(10, 4))
     plain = CannotLinkMetric(0.05, **EXACT).fit(X, constraints=known)
-    given_kernel = CannotLinkMetric(0.05, base_kernel="precomputed", **EXACT)
+    given_kernel = CannotLinkMetric(0.05, kernel="precomputed", **EXACT)
     given_kernel.fit(X @ X.T, constraints=known)
     named = CannotLinkMetric(
-        0.05, base_kernel="poly", kernel_params={"degree": 1, "gamma": 1.0, "coef0": 3.0}, **EXACT
+        0.05, kernel="poly", kernel_params={"degree": 1, "gamma": 1.0, "coef0": 3.0}, **EXACT
     ).fit(X, constraints=known)
     pairs = np.column_stack(np.triu_indices(10, 1))
     expected = plain.pair_distance(pairs, new)
@@ -352,23 +354,23 @@ def test_linear_kernels_are_linear():
 def test_kernel_distances_of_new_rows():
     X, known = random_problem(8)
     new = np.random.default_rng(2).normal(size=(6, 4))
-    model = CannotLinkMetric(base_kernel="rbf", kernel_params={"gamma": 0.3}, **EXACT)
+    model = CannotLinkMetric(kernel="rbf", kernel_params={"gamma": 0.3}, **EXACT)
     model.fit(X, constraints=known)
     k = rbf_kernel(X, new, gamma=0.3)
-    i, j = model.pairs_.T
+    i, j = model.cannot_links_.T
     edges = k[i] - k[j]
     pairs = np.column_stack(np.triu_indices(6, 1))
-    expected = ((edges[:, pairs[:, 0]] - edges[:, pairs[:, 1]]) ** 2).T @ model.dual_coef_
+    expected = ((edges[:, pairs[:, 0]] - edges[:, pairs[:, 1]]) ** 2).T @ model.dual_variables_
     np.testing.assert_allclose(model.pair_distance(pairs, new) ** 2, expected, rtol=1e-6)
     inner = model.kernel(new)
-    np.testing.assert_allclose(inner, edges.T @ (edges * model.dual_coef_[:, None]), atol=1e-8)
+    np.testing.assert_allclose(inner, edges.T @ (edges * model.dual_variables_[:, None]), atol=1e-8)
 
 
 def test_leading_directions_of_a_kernel_are_those_of_the_metric():
     X, known = random_problem(7)
     pairs = np.column_stack(np.triu_indices(30, 1))
     plain = CannotLinkMetric(0.05, n_components=2, **EXACT).fit(X, constraints=known)
-    other = CannotLinkMetric(0.05, n_components=2, base_kernel="precomputed", **EXACT)
+    other = CannotLinkMetric(0.05, n_components=2, kernel="precomputed", **EXACT)
     other.fit(X @ X.T, constraints=known)
     assert other.transform(X @ X.T).shape == plain.transform(X).shape == (30, 2)
     np.testing.assert_allclose(
@@ -413,7 +415,7 @@ def test_equal_rows_are_left_out():
     known = Constraints(cannot_link=[("ann", "bob"), ("ann", "cem")], ids=["ann", "bob", "cem"])
     with pytest.warns(ConstraintWarning, match="1 of 2 cannot-links.*'ann' and 'bob'"):
         model = CannotLinkMetric().fit(X, constraints=known)
-    np.testing.assert_array_equal(model.pairs_, [[0, 2]])
+    np.testing.assert_array_equal(model.cannot_links_, [[0, 2]])
     with (
         pytest.warns(ConstraintWarning),
         pytest.raises(SidelightError, match=r"Every cannot-link joins.*row 0 and row 1"),
@@ -441,6 +443,6 @@ def test_warnings_and_wrong_parameters():
     with pytest.raises(ValueError, match="penalty must be a number above 0"):
         CannotLinkMetric(0.0).fit(X, constraints=known)
     with pytest.raises(SidelightError, match="rows to come"):
-        CannotLinkMetric(base_kernel="precomputed").partial_fit(np.eye(3))
+        CannotLinkMetric(kernel="precomputed").partial_fit(np.eye(3))
     with pytest.raises(ValueError, match="square"):
-        CannotLinkMetric(base_kernel="precomputed").fit(X, constraints=known)
+        CannotLinkMetric(kernel="precomputed").fit(X, constraints=known)

@@ -143,7 +143,7 @@ def test_without_constraints_it_is_plain_em() -> None:
     model = MeanFieldMixture(3, annealing=False, n_init=1, random_state=0).fit(X)
     np.testing.assert_array_equal(model.history_, plain.history_)
     np.testing.assert_array_equal(model.means_, plain.means_)
-    assert model.constraint_weight_ == 1.0
+    assert model.constrained_weight_ == 1.0
     assert model.disagreement_ == 0.0
 
 
@@ -152,7 +152,7 @@ def test_a_whole_weight_is_so_many_copies_of_the_constrained_rows() -> None:
     known = Constraints.sample(y, 12, random_state=0)
     rows = np.unique(np.concatenate([known.must_link, known.cannot_link]))
     options = {"penalty": 0.5, "n_init": 1, "max_iter": 8, "random_state": 0, **started(X, 3)}
-    weighted = fit(MeanFieldMixture(3, constraint_weight=3, **options), X, known)
+    weighted = fit(MeanFieldMixture(3, constrained_weight=3, **options), X, known)
     where = np.full(50, -1)
     where[rows] = np.arange(len(rows))
 
@@ -175,7 +175,7 @@ def test_large_weights_of_full_knowledge_are_supervised() -> None:
     every = np.array(list(itertools.combinations(some, 2)))
     same = y[every[:, 0]] == y[every[:, 1]]
     known = Constraints(every[same], every[~same], n_samples=80)
-    model = fit(MeanFieldMixture(3, constraint_weight=1e6, random_state=0), X, known)
+    model = fit(MeanFieldMixture(3, constrained_weight=1e6, random_state=0), X, known)
     for c in range(3):
         mine = some[y[some] == c]
         s = model.labels_[mine[0]]
@@ -189,7 +189,7 @@ def test_bound_never_falls(penalty: float) -> None:
     known = Constraints.sample(y, 60, random_state=0).flip(0.1, random_state=0)
     for weight in (1.0, 10.0):
         model = MeanFieldMixture(
-            3, penalty=penalty, constraint_weight=weight, tol=0.0, max_iter=60, random_state=0
+            3, penalty=penalty, constrained_weight=weight, tol=0.0, max_iter=60, random_state=0
         )
         model.set_params(init_params="random", annealing=False, n_init=1)
         with warnings.catch_warnings():
@@ -285,10 +285,10 @@ def test_the_smallest_weight_with_the_fewest_violations_is_chosen() -> None:
     options = {"penalty": 1000.0, "annealing": False, "n_init": 1, "random_state": 0}
     plain = fit(MeanFieldMixture(2, **options), X, known)
     assert plain.disagreement_ > 0  # two points at the same place have different labels
-    model = fit(MeanFieldMixture(2, constraint_weight="auto", **options), X, known)
-    tried, violated = model.search_["constraint_weight"], model.search_["violated"]
+    model = fit(MeanFieldMixture(2, constrained_weight="auto", **options), X, known)
+    tried, violated = model.search_["constrained_weight"], model.search_["violated"]
     np.testing.assert_array_equal(tried, GRID[: len(tried)])
-    assert model.constraint_weight_ == tried[np.argmin(violated)]
+    assert model.constrained_weight_ == tried[np.argmin(violated)]
     assert len(tried) == len(GRID) or violated[-1] == 0
     assert violated.min() < violated[0]
 
@@ -311,7 +311,7 @@ def test_many_pairs_are_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MeanFieldMixture, "_couple", remember_used)
     monkeypatch.setattr(_mean_field, "_violations", remember_counted)
     model = MeanFieldMixture(
-        3, constraint_weight="auto", annealing=False, n_init=1, random_state=0, max_iter=10
+        3, constrained_weight="auto", annealing=False, n_init=1, random_state=0, max_iter=10
     )
     fit(model, X, known)
     assert len(counted) == 3 * len(model.search_["violated"])
@@ -326,6 +326,6 @@ def test_many_pairs_are_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_wrong_choices_are_named() -> None:
     X, _ = blobs(20)
-    for name, value in (("penalty", -1), ("constraint_weight", 0), ("n_splits", 1)):
+    for name, value in (("penalty", -1), ("constrained_weight", 0), ("n_splits", 1)):
         with pytest.raises(ValueError, match=name):
             MeanFieldMixture(2, **{name: value}).fit(X)

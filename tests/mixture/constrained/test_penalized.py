@@ -190,7 +190,7 @@ def test_certainties() -> None:
         stated = Constraints(
             *links, n_samples=60, must_link_weight=weight[0], cannot_link_weight=weight[1]
         )
-        return fit(X, constraints=stated, certainty=True)
+        return fit(X, constraints=stated, weights_are_probabilities=True)
 
     plain = GaussianMixture(3, random_state=0).fit(X)
     np.testing.assert_allclose(believed(0.5).means_, plain.means_)  # says nothing
@@ -201,7 +201,9 @@ def test_certainties() -> None:
     np.testing.assert_allclose(believed(1.0).means_, certain.means_)
     with pytest.raises(SidelightError, match=r"weight 2, which is no probability"):
         fit(
-            X, constraints=Constraints([(0, 3)], n_samples=60, must_link_weight=2.0), certainty=True
+            X,
+            constraints=Constraints([(0, 3)], n_samples=60, must_link_weight=2.0),
+            weights_are_probabilities=True,
         )
 
 

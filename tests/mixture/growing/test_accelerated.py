@@ -359,8 +359,8 @@ def test_close_to_plain_em_with_few_cells(many: np.ndarray, kind: str) -> None:
     assert np.all(np.diff(model.search_["n_cells"]) >= 0)
     likelihood = model.score(many)
     assert -model.objective_ <= likelihood
-    assert likelihood + model.objective_ == pytest.approx(model.gap_, rel=0.5)
-    assert model.gap_ <= 0.005
+    assert likelihood + model.objective_ == pytest.approx(model.approximation_error_, rel=0.5)
+    assert model.approximation_error_ <= 0.005
     assert likelihood == pytest.approx(exact.score(many), rel=1e-3)
     assert np.mean(model.labels_ == exact.labels_) > 0.98
 
@@ -422,7 +422,7 @@ def test_the_best_of_several_starts_is_kept(many: np.ndarray) -> None:
     assert best.fit(many).objective_ <= one.objective_
     assert np.all(np.diff(best.history_) <= 1e-12)
     assert best.search_["n_cells"][-1] == best.n_cells_
-    assert best.search_["gap"][-1] == best.gap_
+    assert best.search_["approximation_error"][-1] == best.approximation_error_
 
 
 def test_tiny_components_far_from_each_other() -> None:
@@ -468,7 +468,7 @@ def test_a_bound_on_the_cells_is_kept_and_reported(many: np.ndarray) -> None:
     with pytest.warns(ConvergenceWarning, match="allow more than max_cells=60"):
         model = AcceleratedMixture(6, max_cells=60, random_state=0).fit(many)
     assert 60 <= model.n_cells_ <= 120
-    assert model.gap_ > 0.005
+    assert model.approximation_error_ > 0.005
 
 
 @pytest.mark.parametrize(

@@ -233,8 +233,8 @@ def test_ends_are_told(cloud: np.ndarray) -> None:
     assert not short.converged_
     assert short.n_iter_ == len(short.history_) == 2
     model = fitted(cloud, n_init=4)
-    assert model.start_objectives_.shape == (4,)
-    assert model.objective_ == pytest.approx(model.start_objectives_.min(), rel=1e-6)
+    assert model.restarts_["objective"].shape == (4,)
+    assert model.objective_ == pytest.approx(model.restarts_["objective"].min(), rel=1e-6)
 
 
 def test_components_without_rows_are_told(
@@ -283,7 +283,7 @@ def test_interruption_keeps_the_best_so_far(
         ({"percentile": 101}, "percentile must be"),
         ({"bandwidth": "wide"}, "bandwidth must be"),
         ({"normalize": "row"}, "normalize must be"),
-        ({"reg": 0.0}, "reg must be"),
+        ({"alpha": 0.0}, "alpha must be"),
         ({"n_neighbors": 0}, "n_neighbors must be"),
         ({"n_init": 0}, "n_init must be"),
         ({"init_params": "kmeans"}, "init_params must be"),

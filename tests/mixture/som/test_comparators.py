@@ -67,7 +67,7 @@ def test_batch_map_at_rate_zero_has_all_centers_at_the_mean() -> None:
 
 def test_centers_lie_within_the_rows_and_do_not_depend_on_their_order() -> None:
     for algorithm in ("batch", "online"):
-        model = KohonenMap((4, 4), algorithm=algorithm, random_state=0).fit(X)  # type: ignore[arg-type]
+        model = KohonenMap((4, 4), method=algorithm, random_state=0).fit(X)  # type: ignore[arg-type]
         assert (model.means_ >= X.min(axis=0)).all()
         assert (model.means_ <= X.max(axis=0)).all()
     one = KohonenMap((4, 4)).fit(X)
@@ -87,14 +87,14 @@ def test_missing_values_leave_distances_and_means_to_the_others() -> None:
     expected = pull.T @ np.nan_to_num(rows) / (pull.T @ known)
     np.testing.assert_allclose(batch.update(now), expected, rtol=1e-9)
     for algorithm in ("batch", "online"):
-        model = KohonenMap((3,), algorithm=algorithm, random_state=0).fit(rows)  # type: ignore[arg-type]
+        model = KohonenMap((3,), method=algorithm, random_state=0).fit(rows)  # type: ignore[arg-type]
         assert np.isfinite(model.means_).all()
 
 
 def test_online_map_of_one_pass_is_its_formula() -> None:
-    model = KohonenMap((4,), algorithm="online", n_epochs=1, random_state=3).fit(X[:20])
+    model = KohonenMap((4,), method="online", n_epochs=1, random_state=3).fit(X[:20])
     nodes = Grid((4,))
-    start = KohonenMap((4,), algorithm="online", n_epochs=1, random_state=3)
+    start = KohonenMap((4,), method="online", n_epochs=1, random_state=3)
     rng = np.random.RandomState(3)
     from sidelight.mixture.som._kohonen import _ends
     from sidelight.mixture.som._start import means_on_plane
@@ -115,7 +115,7 @@ def test_online_map_of_one_pass_is_its_formula() -> None:
 @pytest.mark.parametrize("algorithm", ["batch", "online"])
 def test_square_unfolds_without_twists(algorithm: str) -> None:
     rows = np.random.default_rng(1).uniform(size=(400, 2))
-    model = KohonenMap((6, 6), algorithm=algorithm, n_epochs=30, random_state=0).fit(rows)  # type: ignore[arg-type]
+    model = KohonenMap((6, 6), method=algorithm, n_epochs=30, random_state=0).fit(rows)  # type: ignore[arg-type]
     corner = model.means_.reshape(6, 6, 2)
     across, up = np.diff(corner, axis=1)[:-1], np.diff(corner, axis=0)[:, :-1]
     orientation = across[..., 0] * up[..., 1] - across[..., 1] * up[..., 0]
@@ -127,7 +127,7 @@ def test_shrinking_after_convergence_ends_with_winners_that_stay() -> None:
     model = KohonenMap((3, 3), n_epochs=None, max_iter=50).fit(X)
     assert model.converged_
     with pytest.raises(SidelightError, match="number of passes"):
-        KohonenMap((3, 3), algorithm="online", n_epochs=None).fit(X)
+        KohonenMap((3, 3), method="online", n_epochs=None).fit(X)
 
 
 # ------------------------------------------------------------------ soft
@@ -280,7 +280,7 @@ def test_probabilistic_map_does_not_lose_within_a_stage(component: str, missing:
         now = steps.evaluate(Grid((3,)).neighborhood(1.0), components, None)
         assert now.objective <= last + 1e-10
         last, components = now.objective, steps.update(now)
-    model = ProbabilisticMap((3,), component=component, eta=1.5).fit(rows)  # type: ignore[arg-type]
+    model = ProbabilisticMap((3,), covariance_type=component, cooling=1.5).fit(rows)  # type: ignore[arg-type]
     assert np.isfinite(model.embedding_).all()
     assert model.history_[-1] == model.objective_
     np.testing.assert_array_equal(model.predict(rows), model.winners_)

@@ -151,6 +151,6 @@ def test_any_number_of_threads_and_blocks() -> None:
     found = []
     for n in (1, 2):
         with engine.threads(n):
-            model = SelfOrganizingMixture((3,), eta=3.0, max_iter=3, tol=1.0)
+            model = SelfOrganizingMixture((3,), cooling=3.0, max_iter=3, tol=1.0)
             found.append(model.fit(rows, constraints=known).means_)
     np.testing.assert_array_equal(*found)

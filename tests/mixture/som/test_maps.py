@@ -25,11 +25,13 @@ def som() -> SelfOrganizingMixture:
 
 def test_objective_and_penalty_add_up_to_the_likelihood(som: SelfOrganizingMixture) -> None:
     likelihood = som.score_samples(X).sum()
-    assert -som.objective_ * len(X) + som.penalty_ == pytest.approx(likelihood, rel=1e-9)
-    assert som.penalty_ > 0
-    assert som.search_["penalty"][-1] == som.penalty_
+    assert -som.objective_ * len(X) + som.neighborhood_divergence_ == pytest.approx(
+        likelihood, rel=1e-9
+    )
+    assert som.neighborhood_divergence_ > 0
+    assert som.search_["neighborhood_divergence"][-1] == som.neighborhood_divergence_
     assert som.search_["bound"][-1] == pytest.approx(-som.objective_ * len(X))
-    assert (som.search_["penalty"] > 0).all()
+    assert (som.search_["neighborhood_divergence"] > 0).all()
     assert np.median(np.diagonal(som.neighborhood_)) == pytest.approx(0.8)
 
 

@@ -22,7 +22,7 @@ def fitted(family: str, rows: np.ndarray, shape: tuple[int, ...] = (3,)) -> Self
     return SelfOrganizingMixture(
         shape,
         component=name,  # type: ignore[arg-type]
-        pairs=family == "paired",
+        column_pairs=family == "paired",
         shared_variance=family != "own-spherical",
     ).fit(rows)
 
@@ -130,7 +130,7 @@ def test_categories_are_filled_by_the_most_probable_one_given_the_partner() -> N
     holes = rows.copy()
     holes[::4, 1] = np.nan
     holes[1::4, 0] = np.nan
-    model = SelfOrganizingMixture((2,), component="categorical", pairs=True).fit(holes)
+    model = SelfOrganizingMixture((2,), component="categorical", column_pairs=True).fit(holes)
     np.testing.assert_array_equal(model.impute(holes)[:, :2], rows[:, :2])
     alone = SelfOrganizingMixture((1,), component="categorical").fit(holes)
     assert np.mean(alone.impute(holes)[:, 1] == rows[:, 1]) < 0.95
@@ -163,7 +163,7 @@ def test_a_column_without_values_is_named() -> None:
 def test_a_category_that_was_never_seen_counts_as_missing() -> None:
     rows = rows_of("categorical", 60)
     for pairs in (False, True):
-        model = SelfOrganizingMixture((3,), component="categorical", pairs=pairs).fit(rows)
+        model = SelfOrganizingMixture((3,), component="categorical", column_pairs=pairs).fit(rows)
         unseen, missing = rows[:1].copy(), rows[:1].copy()
         unseen[0, 2], missing[0, 2] = 99.0, np.nan
         np.testing.assert_array_equal(model.score_samples(unseen), model.score_samples(missing))

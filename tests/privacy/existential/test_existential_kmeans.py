@@ -33,7 +33,7 @@ def test_dispersion_never_rises_and_conditions_hold(refine, lookahead, seed):
     X, k = blobs(200, 5, seed), 5
     conditions, labels = two_kinds(len(X), k, seed)
     model = ExistentialKMeans(
-        k, init=labels, refine=refine, lookahead=lookahead, tol=0, random_state=0
+        k, init=labels, pivot_moves=refine, max_path=lookahead, tol=0, random_state=0
     ).fit(X, conditions=conditions)
     assert np.all(np.diff(model.history_) <= 1e-9 * model.history_[0])
     assert model.converged_
@@ -52,12 +52,12 @@ def test_conditions_that_never_bind_leave_k_means(refine, lookahead):
     start = X[[3, 50, 90, 140]]
     plain = KMeans(4, init=start, tol=0).fit(X)
     wanted = Conditions(n_samples=len(X)).at_least(1)
-    model = ExistentialKMeans(4, init=start, refine=refine, lookahead=lookahead, tol=0)
+    model = ExistentialKMeans(4, init=start, pivot_moves=refine, max_path=lookahead, tol=0)
     model.fit(X, conditions=wanted)
     np.testing.assert_array_equal(model.labels_, plain.labels_)
     np.testing.assert_allclose(model.objective_, plain.objective_)
     labels = KMeans(4, init=start, max_iter=1, tol=0).fit(X).labels_
-    slow = ExistentialKMeans(4, init=labels, refine=refine, lookahead=lookahead, tol=0)
+    slow = ExistentialKMeans(4, init=labels, pivot_moves=refine, max_path=lookahead, tol=0)
     np.testing.assert_array_equal(slow.fit(X, conditions=wanted).labels_, plain.labels_)
 
 
@@ -89,7 +89,7 @@ def test_tight_sizes_stay(refine):
     X = blobs(100, 5, 4)
     wanted = Conditions(n_samples=100).at_least(20)
     labels = balanced(100, 5)
-    model = ExistentialKMeans(5, init=labels, refine=refine, random_state=0)
+    model = ExistentialKMeans(5, init=labels, pivot_moves=refine, random_state=0)
     model.fit(X, conditions=wanted)
     np.testing.assert_array_equal(model.cluster_sizes_, np.full(5, 20))
     assert model.objective_ < dispersion(X, labels)
@@ -108,7 +108,7 @@ def test_no_valid_partition_of_few_rows_is_better_than_the_best_restart(seed):
         return
     best = min(dispersion(X, labels) for labels in all_valid(conditions, 2))
     for refine, lookahead in WAYS:
-        model = ExistentialKMeans(2, refine=refine, lookahead=lookahead, random_state=0)
+        model = ExistentialKMeans(2, pivot_moves=refine, max_path=lookahead, random_state=0)
         model.fit(X, conditions=conditions)
         assert model.objective_ >= best - 1e-9
         assert conditions.unmet(model.labels_, 2) == []
@@ -119,7 +119,7 @@ def test_highway():
     X = np.array([[0.0], [1.0], [2.0], [10.0]])
     wanted = Conditions(n_samples=4).at_least(2)
     for refine, lookahead in WAYS:
-        model = ExistentialKMeans(2, refine=refine, lookahead=lookahead, random_state=0)
+        model = ExistentialKMeans(2, pivot_moves=refine, max_path=lookahead, random_state=0)
         model.fit(X, conditions=wanted)
         np.testing.assert_array_equal(np.sort(model.cluster_sizes_), [2, 2])
         np.testing.assert_array_equal(model.not_nearest_, [2])

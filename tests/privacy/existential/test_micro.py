@@ -30,7 +30,7 @@ def test_radius_0_is_the_method_on_rows(refine, lookahead):
     X, k = blobs(120, 4, 1), 4
     conditions, labels = two_kinds(len(X), k, 3)
     for init in ("k-means++", labels):
-        options = {"refine": refine, "lookahead": lookahead, "random_state": 0, "init": init}
+        options = {"pivot_moves": refine, "max_path": lookahead, "random_state": 0, "init": init}
         rows = ExistentialKMeans(k, **options).fit(X, conditions=conditions)
         micro = ExistentialKMeans(k, micro_radius=0, **options).fit(X, conditions=conditions)
         np.testing.assert_array_equal(micro.labels_, rows.labels_)
@@ -67,7 +67,7 @@ def test_shares_keep_their_sums_and_the_conditions(refine, seed):
 def test_rows_get_what_the_shares_say(refine):
     X, k = blobs(600, 4, 2), 4
     conditions = Conditions(n_samples=600).at_least(150)
-    model = ExistentialKMeans(k, refine=refine, micro_radius=0.4, init=balanced(600, k))
+    model = ExistentialKMeans(k, pivot_moves=refine, micro_radius=0.4, init=balanced(600, k))
     model.fit(X, conditions=conditions)
     np.testing.assert_array_equal(model.cluster_sizes_, np.full(k, 150))
     np.testing.assert_allclose(model.objective_, dispersion(X, model.labels_), rtol=1e-9)

@@ -123,7 +123,7 @@ def test_new_rows_join_clusters_of_their_neighbors(method: Any) -> None:
 
 def test_neighbors_that_are_outliers_do_not_count() -> None:
     rows = np.array([0.0, 0.1, 0.2, 50.0])[:, None]
-    model = NetScan(1, outliers="gap", centers="nodes", random_state=0).fit(
+    model = NetScan(1, outlier_threshold="gap", centers="nodes", random_state=0).fit(
         rows, relations=PATH[:3]
     )
     assert model.labels_.tolist() == [0, 0, 0, -1]

@@ -46,7 +46,7 @@ def test_complete_graph_gives_the_inertia_of_k_means() -> None:
     for relations in (None, pairs):
         model = ConnectedKMeans(3, random_state=0).fit(X, relations=relations)
         assert model.objective_ == pytest.approx(
-            KMeans(3, n_init=10, random_state=0).fit(X).inertia_
+            KMeans(3, n_init=10, random_state=0).fit(X).objective_
         )
         assert np.all(np.diff(model.history_) <= 1e-9)
 
@@ -210,7 +210,7 @@ def test_components_get_a_cluster_each() -> None:
 def test_members_are_neighbors_of_a_share_of_their_cluster(seed: int, strength: float) -> None:
     rng = np.random.default_rng(seed)
     X, edges = rng.normal(size=(24, 2)), random_connected(rng, 24, 60)
-    model = ConnectedKMeans(3, strength=strength, n_init=2, random_state=seed).fit(
+    model = ConnectedKMeans(3, min_neighbor_share=strength, n_init=2, random_state=seed).fit(
         X, relations=edges
     )
     assert_valid(model, edges, 3)
@@ -227,7 +227,9 @@ def test_full_strength_finds_planted_cliques() -> None:
     cliques = [(i, j) for s in (0, 5, 10) for i in range(s, s + 5) for j in range(s, i)]
     edges = [*cliques, (4, 5), (9, 10)]
     X = np.repeat([0.0, 3.0, 6.0], 5)[:, None] + np.linspace(0, 0.5, 15)[:, None]
-    model = ConnectedKMeans(3, strength=1.0, n_init=40, random_state=0).fit(X, relations=edges)
+    model = ConnectedKMeans(3, min_neighbor_share=1.0, n_init=40, random_state=0).fit(
+        X, relations=edges
+    )
     assert model.labels_.tolist() == np.repeat([0, 1, 2], 5).tolist()
 
 

@@ -24,7 +24,7 @@ options = {
     "centers": st.sampled_from(["means", "nodes"]),
     "look_ahead": st.booleans(),
     "metric": st.sampled_from(["euclidean", "cosine"]),
-    "outliers": st.sampled_from([None, "gap", 0.5]),
+    "outlier_threshold": st.sampled_from([None, "gap", 0.5]),
 }
 
 
@@ -36,7 +36,7 @@ def test_clusters_are_connected_under_all_options(seed: int, k: int, chosen: dic
     model = NetScan(k, **chosen, n_init=2, random_state=seed).fit(X, relations=edges)
     assert_valid(model, edges, k)
     left_out = model.labels_ < 0
-    assert not left_out.any() or chosen["outliers"] is not None
+    assert not left_out.any() or chosen["outlier_threshold"] is not None
     assert np.all(model.absorbed_at_[left_out] > model.outlier_threshold_)
 
 
@@ -86,7 +86,7 @@ def test_outliers_are_behind_the_largest_gap() -> None:
     X = np.array([0.0, 0.1, 0.2, 0.3, 0.4, 9.0])[:, None]
     path = [(i, i + 1) for i in range(5)]
     for outliers in ("gap", 2.0):
-        model = NetScan(1, centers="nodes", outliers=outliers, random_state=0).fit(
+        model = NetScan(1, centers="nodes", outlier_threshold=outliers, random_state=0).fit(
             X, relations=path
         )
         assert model.labels_.tolist() == [0, 0, 0, 0, 0, -1]

@@ -41,12 +41,12 @@ def check_against_enumeration(X: np.ndarray, known: Constraints, exact: bool) ->
         for labels in partitions(len(X))
         if known.violations(labels).n == 0
     ]
-    assert model.cost_ == sum(mirkin(model.labels_, column) for column in X.T)
-    assert model.cost_ == model.distances_.sum()
-    assert model.lower_bound_ <= min(costs) <= model.cost_
+    assert model.objective_ == sum(mirkin(model.labels_, column) for column in X.T)
+    assert model.objective_ == model.distances_.sum()
+    assert model.lower_bound_ <= min(costs) <= model.objective_
     assert model.n_violations_ == 0
     if exact:
-        assert model.cost_ == min(costs)
+        assert model.objective_ == min(costs)
 
 
 @given(st.integers(0, 10**6), st.booleans(), st.booleans())
@@ -81,7 +81,7 @@ def test_it_is_correlation_clustering_of_the_counts() -> None:
     signed = CorrelationClustering(random_state=0).fit(scores)
     minimum = np.minimum(together, 5 - together)[np.triu_indices(40, 1)].sum()
     model = ConsensusClustering(random_state=0).fit(X)
-    assert model.cost_ == signed.cost_ + minimum
+    assert model.objective_ == signed.objective_ + minimum
 
 
 @pytest.mark.parametrize("few", [True, False])
@@ -90,7 +90,7 @@ def test_a_single_partition_is_its_own_consensus(few: bool, request: pytest.Fixt
         request.getfixturevalue("by_tables")
     y = np.array([3, 1, 1, 0, 3, 0])
     model = ConsensusClustering(random_state=0).fit(y[:, None])
-    assert model.cost_ == 0
+    assert model.objective_ == 0
     np.testing.assert_array_equal(model.labels_, [0, 1, 1, 2, 0, 2])
 
 
@@ -103,8 +103,8 @@ def test_no_worse_than_the_given_partitions(few: bool, request: pytest.FixtureRe
     assert model.input_costs_.shape == (6,)
     costs = [sum(mirkin(one, other) for other in X.T) for one in X.T]
     np.testing.assert_array_equal(model.input_costs_, costs)
-    assert model.cost_ <= min(costs) <= 2 * model.cost_
-    assert sum(costs) / 2 / 5 <= model.lower_bound_ <= model.cost_
+    assert model.objective_ <= min(costs) <= 2 * model.objective_
+    assert sum(costs) / 2 / 5 <= model.lower_bound_ <= model.objective_
     assert "of optimal" in model.summary() or "optimal" in model.summary()
 
 
@@ -113,7 +113,7 @@ def test_tables_come_near_the_written_out_scores(request: pytest.FixtureRequest)
     written = ConsensusClustering(random_state=0).fit(X)
     request.getfixturevalue("by_tables")
     tables = ConsensusClustering(random_state=0).fit(X)
-    assert tables.cost_ <= 1.01 * written.cost_
+    assert tables.objective_ <= 1.01 * written.objective_
     assert np.all(np.diff(tables.history_) <= 0)
 
 
@@ -124,7 +124,7 @@ def test_sparse_pairs_of_many_rows() -> None:
     X = np.where(rng.random((3000, 8)) < 0.1, rng.integers(600, size=(3000, 8)), y[:, None])
     model = ConsensusClustering(random_state=0).fit(X)
     planted = sum(mirkin(y, column) for column in X.T)
-    assert model.cost_ <= planted
+    assert model.objective_ <= planted
     assert model.gap_ < 0.25
 
 
@@ -142,7 +142,7 @@ def test_names_of_labels_do_not_matter() -> None:
     words = pd.DataFrame({f"run {i}": np.array(["x", "y", "z"])[X[:, i]] for i in range(4)})
     first = ConsensusClustering(random_state=0).fit(X)
     second = ConsensusClustering(random_state=0).fit(words)
-    assert first.cost_ == second.cost_
+    assert first.objective_ == second.objective_
     np.testing.assert_array_equal(first.labels_, second.labels_)
 
 
@@ -151,7 +151,9 @@ def test_missing_labels_in_words_and_numbers_are_the_same() -> None:
     X[::7, 1] = -1
     names = np.array(["a", "b", "c", None], dtype=object)[X.astype(int)]
     with_nan = np.where(X < 0, np.nan, X)
-    costs = {ConsensusClustering(random_state=0).fit(form).cost_ for form in (X, names, with_nan)}
+    costs = {
+        ConsensusClustering(random_state=0).fit(form).objective_ for form in (X, names, with_nan)
+    }
     assert len(costs) == 1
 
 

@@ -268,15 +268,15 @@ def test_every_method_against_enumeration(method: str) -> None:
         best = optimum(graph)
         model = CorrelationClustering(method, random_state=0)
         model.fit(S, constraints=known, sources=sources)
-        assert model.lower_bound_ <= best + 1e-7 <= model.cost_ + 2e-7
-        assert model.cost_ + model.agreement_ == pytest.approx(np.abs(S).sum() / 2)
+        assert model.lower_bound_ <= best + 1e-7 <= model.objective_ + 2e-7
+        assert model.objective_ + model.agreement_ == pytest.approx(np.abs(S).sum() / 2)
         assert model.n_violations_ == 0
         if sources is not None:
             for code in range(3):
                 held = model.labels_[codes == code]
                 assert len(set(held)) == len(held)
         if method in ("auto", "exact"):
-            assert model.cost_ == pytest.approx(best)
+            assert model.objective_ == pytest.approx(best)
             assert model.gap_ == pytest.approx(0.0, abs=1e-7)
 
 
@@ -284,7 +284,7 @@ def test_every_method_against_enumeration(method: str) -> None:
 def test_consistent_scores_are_recovered(method: str) -> None:
     graph, target = make_signed_graph(40, 4, flip=0.0, random_state=0)
     model = CorrelationClustering(method, random_state=0).fit(graph)
-    assert model.cost_ == model.gap_ == 0.0
+    assert model.objective_ == model.gap_ == 0.0
     np.testing.assert_array_equal(
         model.labels_[:, None] == model.labels_, target[:, None] == target
     )
@@ -296,7 +296,7 @@ def test_disagreements_add_up_to_the_cost(absent: float) -> None:
     graph, _ = make_signed_graph(60, 4, degree=10, random_state=1)
     model = CorrelationClustering("local", absent=absent, random_state=0).fit(graph)
     listed = model.disagreements()
-    assert np.abs(listed["score"]).sum() == pytest.approx(model.cost_)
+    assert np.abs(listed["score"]).sum() == pytest.approx(model.objective_)
     same = model.labels_[listed["i"]] == model.labels_[listed["j"]]
     np.testing.assert_array_equal(same, listed["kind"] == "joined")
     np.testing.assert_array_equal(same, listed["score"] < 0)
@@ -309,7 +309,7 @@ def test_cost_does_not_depend_on_the_order_of_objects() -> None:
     order = np.random.default_rng(0).permutation(9)
     first = CorrelationClustering(random_state=0).fit(S)
     second = CorrelationClustering(random_state=0).fit(S[np.ix_(order, order)])
-    assert second.cost_ == pytest.approx(first.cost_)
+    assert second.objective_ == pytest.approx(first.objective_)
     assert first.gap_ == pytest.approx(0.0, abs=1e-9)
 
 
@@ -347,7 +347,7 @@ def test_local_search_is_no_worse_than_pivots() -> None:
     graph, _ = make_signed_graph(2000, 50, degree=20, random_state=0)
     pivots = CorrelationClustering("pivot", n_init=100, random_state=0).fit(graph)
     local = CorrelationClustering("local", n_init=1, random_state=0).fit(graph)
-    assert local.cost_ < pivots.cost_
+    assert local.objective_ < pivots.objective_
     assert local.lower_bound_ == pivots.lower_bound_
 
 
@@ -390,7 +390,7 @@ def test_sources_by_id() -> None:
     sources = pd.Series(["x", "x", "y"], index=["c", "b", "a"])
     model = CorrelationClustering(random_state=0).fit(scored, sources=sources)
     assert list(model.labels_) == [0, 0, 1]
-    assert model.cost_ == 1.0
+    assert model.objective_ == 1.0
     assert model.disagreements()["i"].tolist() == ["b"]
 
 
@@ -459,7 +459,7 @@ def test_cost_of_unscored_pairs_is_that_of_all_paths(seed: int) -> None:
     assert model.absent_ == pytest.approx(brute_force_absent(graph))
     given = CorrelationClustering(absent=model.absent_, random_state=0).fit(graph)
     np.testing.assert_array_equal(model.labels_, given.labels_)
-    assert model.cost_ == given.cost_
+    assert model.objective_ == given.objective_
 
 
 def test_cost_of_unscored_pairs_from_drawn_paths(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,7 @@ def test_against_enumeration(seed: int, edits: str, weighted: bool) -> None:
     known = Constraints(edges[:1], apart[:1] if edits != "add" else None, n_samples=7)
     best = best_edits(A, edits, known)
     model = ClusterEditing(edits, random_state=0).fit(A, constraints=known)
-    assert model.cost_ == pytest.approx(best)
+    assert model.objective_ == pytest.approx(best)
     assert model.gap_ == 0.0
     assert model.n_violations_ == 0
 
@@ -56,10 +56,10 @@ def test_against_enumeration(seed: int, edits: str, weighted: bool) -> None:
 def test_edits_make_disjoint_cliques(edits: str) -> None:
     graph = nx.gnp_random_graph(40, 0.12, seed=3)
     model = ClusterEditing(edits, random_state=0).fit(graph)
-    listed = model.edits_
+    listed = model.edited_pairs_
     kinds = {"both": {"add", "remove"}, "remove": {"remove"}, "add": {"add"}}[edits]
     assert set(listed["kind"]) <= kinds
-    assert len(listed["kind"]) == model.cost_
+    assert len(listed["kind"]) == model.objective_
     edited = graph.copy()
     for i, j, kind in zip(listed["i"], listed["j"], listed["kind"], strict=True):
         assert edited.has_edge(i, j) == (kind == "remove")
@@ -85,15 +85,15 @@ def test_editing_is_correlation_clustering_of_edges_against_the_rest() -> None:
     S = np.where(A > 0, 1.0, -1.0)
     np.fill_diagonal(S, 0.0)
     signed = CorrelationClustering(random_state=0).fit(S)
-    assert ClusterEditing(random_state=0).fit(A).cost_ == signed.cost_
+    assert ClusterEditing(random_state=0).fit(A).objective_ == signed.objective_
 
 
 def test_costs_of_additions_are_taken_from_negative_scores() -> None:
     wedge = Relations([(0, 1), (1, 2), (0, 2)], [2.0, 2.0, -0.25], n_samples=3)
     model = ClusterEditing(random_state=0).fit(wedge)
-    assert model.cost_ == 0.25
-    assert model.edits_["kind"].tolist() == ["add"]
-    assert ClusterEditing("remove", random_state=0).fit(wedge).cost_ == 2.0
+    assert model.objective_ == 0.25
+    assert model.edited_pairs_["kind"].tolist() == ["add"]
+    assert ClusterEditing("remove", random_state=0).fit(wedge).objective_ == 2.0
 
 
 def test_deletion_keeps_cliques_in_a_large_graph() -> None:
@@ -105,8 +105,8 @@ def test_deletion_keeps_cliques_in_a_large_graph() -> None:
     sizes = model.cluster_sizes_
     same = model.labels_[pairs[:, 0]] == model.labels_[pairs[:, 1]]
     assert same.sum() == (sizes * (sizes - 1) // 2).sum()
-    assert model.cost_ == (~same).sum()
-    assert 0 < model.lower_bound_ <= model.cost_
+    assert model.objective_ == (~same).sum()
+    assert 0 < model.lower_bound_ <= model.objective_
 
 
 def test_what_has_to_join_needs_edges_where_none_are_added() -> None:
@@ -114,14 +114,14 @@ def test_what_has_to_join_needs_edges_where_none_are_added() -> None:
     known = Constraints([("a", "c")], ids=["a", "b", "c"])
     with pytest.raises(SidelightError, match="'a' and 'c' have to join but no edge joins them"):
         ClusterEditing("remove").fit(graph, constraints=known)
-    assert ClusterEditing(random_state=0).fit(graph, constraints=known).cost_ == 1.0
+    assert ClusterEditing(random_state=0).fit(graph, constraints=known).objective_ == 1.0
 
 
 def test_must_links_of_cliques_join_only_common_neighbors() -> None:
     graph = Relations([(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (2, 4)], n_samples=5)
     known = Constraints([(0, 1)], n_samples=5)
     model = ClusterEditing("remove", random_state=0).fit(graph, constraints=known)
-    assert model.cost_ == 2.0
+    assert model.objective_ == 2.0
     known = Constraints([(2, 3)], n_samples=5)
     model = ClusterEditing("remove", random_state=0).fit(graph, constraints=known)
     assert list(model.labels_) == [0, 0, 1, 1, 1]
@@ -140,4 +140,4 @@ def test_too_many_edits_to_list(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sidelight.relational.correlation._editing.MAX_LISTED", 2)
     model = ClusterEditing("add").fit(np.ones((4, 4)))
     with pytest.raises(SidelightError, match="6 pairs"):
-        _ = model.edits_
+        _ = model.edited_pairs_

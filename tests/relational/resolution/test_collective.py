@@ -160,9 +160,9 @@ def test_without_relations_it_is_attribute_resolution(threshold: float) -> None:
 def test_default_threshold() -> None:
     X, relations, _ = make_references(20, 20, 30, random_state=0)
     assert CollectiveResolution().fit(X, relations=relations).threshold_ == pytest.approx(0.55)
-    assert CollectiveResolution(alpha=0.2).fit(X, relations=relations).threshold_ == pytest.approx(
-        0.7
-    )
+    assert CollectiveResolution(relational_share=0.2).fit(
+        X, relations=relations
+    ).threshold_ == pytest.approx(0.7)
     assert CollectiveResolution().fit(X).threshold_ == 0.8
 
 
@@ -179,7 +179,7 @@ def test_alpha_1_counts_neighbors_alone() -> None:
     X = np.array([[0.0], [5.0], [0.9], [5.0]])
     relations = Relations(hyperedges=[[0, 1], [2, 3]], n_samples=4)
     known = Constraints(must_link=[(1, 3)], n_samples=4)
-    model = CollectiveResolution(1.0, alpha=1.0, bootstrap=None, compare=WIDTH_2)
+    model = CollectiveResolution(1.0, relational_share=1.0, bootstrap=None, compare=WIDTH_2)
     model.fit(X, relations=relations, constraints=known)
     np.testing.assert_array_equal(model.labels_, [0, 1, 0, 1])
     assert model.merges_["relational"][-1] == 1.0
@@ -425,7 +425,7 @@ def test_labels_at_a_lower_threshold_are_not_known() -> None:
     ("params", "message"),
     [
         ({"threshold": -1}, "threshold"),
-        ({"alpha": 1.5}, "alpha"),
+        ({"relational_share": 1.5}, "relational_share"),
         ({"linkage": "ward"}, "linkage"),
         ({"bootstrap": "often"}, "bootstrap"),
         ({"bootstrap_neighbors": -1}, "bootstrap_neighbors"),

@@ -75,7 +75,7 @@ def matching_by_hand(S: np.ndarray, edges: list[list[int]], i: int, j: int) -> f
 @settings(max_examples=40, deadline=None)
 def test_similarities_by_brute_force(hyper: Any, by_hand: Any, n: int, m: int, seed: int) -> None:
     X, edges = case(n, m, seed)
-    model = RelationalResolution(0.7, alpha=0.4, hyper=hyper, compare=COMPARE)
+    model = RelationalResolution(0.7, relational_share=0.4, hyper=hyper, compare=COMPARE)
     pairs = model.fit(X, relations=edges).pairs_
     S = similarity(X)
     expected = [by_hand(S, edges, i, j) for i, j in zip(pairs["i"], pairs["j"], strict=True)]
@@ -122,19 +122,25 @@ def test_matchings_are_optimal(n: int, m: int, seed: int) -> None:
 def test_limits() -> None:
     X, edges = case(40, 20, 1)
     attributes = AttributeResolution(0.9, compare=COMPARE).fit(X, relations=edges)
-    without = RelationalResolution(0.9, alpha=0.0, compare=COMPARE).fit(X, relations=edges)
+    without = RelationalResolution(0.9, relational_share=0.0, compare=COMPARE).fit(
+        X, relations=edges
+    )
     np.testing.assert_array_equal(without.labels_, attributes.labels_)
     np.testing.assert_array_equal(without.pairs_["joined"], attributes.pairs_["joined"])
     # Without relations there is nothing to mix.
-    alone = RelationalResolution(0.9, alpha=0.5, compare=COMPARE).fit(X)
+    alone = RelationalResolution(0.9, relational_share=0.5, compare=COMPARE).fit(X)
     np.testing.assert_array_equal(
         alone.labels_, AttributeResolution(0.9, compare=COMPARE).fit(X).labels_
     )
     # With hyper-edges of single references all similarities are (1 - alpha) sim_A.
     singles = [[i] for i in range(40)]
-    scaled = RelationalResolution(0.45, alpha=0.5, compare=COMPARE).fit(X, relations=singles)
+    scaled = RelationalResolution(0.45, relational_share=0.5, compare=COMPARE).fit(
+        X, relations=singles
+    )
     np.testing.assert_array_equal(scaled.labels_, alone.labels_)
-    relations_only = RelationalResolution(0.5, alpha=1.0, compare=COMPARE).fit(X, relations=edges)
+    relations_only = RelationalResolution(0.5, relational_share=1.0, compare=COMPARE).fit(
+        X, relations=edges
+    )
     pairs = relations_only.pairs_
     np.testing.assert_array_equal(pairs["similarity"], pairs["relational"])
 

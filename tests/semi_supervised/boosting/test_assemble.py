@@ -28,21 +28,25 @@ def test_without_unlabeled_rows_it_is_adaboost(n_classes):
     stump = DecisionTreeClassifier(max_depth=1)
     peer = AdaBoostClassifier(stump, n_estimators=12, random_state=0).fit(X, y)
     # Theirs weighs learners by twice as much.
-    np.testing.assert_allclose(model.alphas_, peer.estimator_weights_ / 2, rtol=1e-7)
-    np.testing.assert_allclose(model.errors_, peer.estimator_errors_, rtol=1e-7)
+    np.testing.assert_allclose(model.estimator_weights_, peer.estimator_weights_ / 2, rtol=1e-7)
+    np.testing.assert_allclose(model.estimator_errors_, peer.estimator_errors_, rtol=1e-7)
     np.testing.assert_array_equal(model.predict(X), peer.predict(X))
 
 
 def test_a_round_of_two_classes_by_hand():
     X, _, known = two_blobs(n=40, n_labeled=20, distance=0.3)
     labeled = known >= 0
-    model = AssembleClassifier(n_estimators=3, beta=0.8, random_state=0).fit(X, known)
+    model = AssembleClassifier(n_estimators=3, labeled_share=0.8, random_state=0).fit(X, known)
     start = np.where(labeled, 0.8 / labeled.sum(), 0.2 / (~labeled).sum())
     nearest = KNeighborsClassifier(1).fit(X[labeled], known[labeled])
     y = 2.0 * np.where(labeled, known, nearest.predict(X)) - 1
     H = np.zeros(40)
     for trained, alpha, error, value in zip(
-        model.estimators_, model.alphas_, model.errors_, model.history_[1:], strict=True
+        model.estimators_,
+        model.estimator_weights_,
+        model.estimator_errors_,
+        model.history_[1:],
+        strict=True,
     ):
         D = start * np.exp(-y * H)
         D /= D.sum()
@@ -69,7 +73,7 @@ def test_objective_falls(estimator):
 def test_weight_of_a_learner_makes_the_objective_least():
     X, _, known = iris()
     model = AssembleClassifier(n_estimators=1, random_state=0).fit(X, known)
-    (error,), (alpha,), k = model.errors_, model.alphas_, 3
+    (error,), (alpha,), k = model.estimator_errors_, model.estimator_weights_, 3
 
     def value(w):
         return (1 - error) * np.exp(-2 * w * (1 - 1 / k)) + error * np.exp(2 * w / k)
@@ -110,8 +114,8 @@ def test_a_learner_no_better_than_chance_ends_it():
     X, _, known = two_blobs()
     model = AssembleClassifier(Contrary(), random_state=0).fit(X, known)
     assert model.n_iter_ == 1
-    assert model.alphas_ == [1.0]
-    assert model.errors_ == [pytest.approx(1.0)]
+    assert model.estimator_weights_ == [1.0]
+    assert model.estimator_errors_ == [pytest.approx(1.0)]
 
 
 def test_a_perfect_learner_ends_it():
@@ -125,4 +129,4 @@ def test_bad_shares_are_refused():
     X, _, known = two_blobs()
     for beta in (0.0, 1.0, "all"):
         with pytest.raises(SidelightError, match="beta must be"):
-            AssembleClassifier(beta=beta).fit(X, known)
+            AssembleClassifier(labeled_share=beta).fit(X, known)

@@ -39,12 +39,14 @@ def parts(X, known, sigma=1.0):
 def test_objective_falls_and_stays_under_its_bound(estimator, sampling):
     X, _, known = two_blobs(distance=1.5)
     model = boost(estimator=estimator, sampling=sampling).fit(X, known)
-    assert len(model.alphas_) == len(model.errors_) == model.n_iter_ > 3
+    assert len(model.estimator_weights_) == len(model.estimator_errors_) == model.n_iter_ > 3
     assert len(model.history_) == model.n_iter_ + 1
     assert np.all(np.diff(model.history_) < 0)
-    steps = np.cumprod(1 / np.cosh(2 * model.alphas_))
+    steps = np.cumprod(1 / np.cosh(2 * model.estimator_weights_))
     assert np.all(model.history_[1:] <= model.history_[0] * steps * (1 + 1e-6))
-    np.testing.assert_allclose(model.alphas_, np.log(1 / model.errors_ - 1) / 4, rtol=1e-10)
+    np.testing.assert_allclose(
+        model.estimator_weights_, np.log(1 / model.estimator_errors_ - 1) / 4, rtol=1e-10
+    )
 
 
 def test_recorded_objective_is_that_of_the_ensemble():
@@ -71,12 +73,12 @@ def test_margins_grow_on_digits():
 def test_functional_gradient_takes_fixed_steps_and_ends_when_they_are_too_long():
     X, _, known = two_blobs(distance=1.5)
     short = boost(step=0.01).fit(X, known)
-    np.testing.assert_array_equal(short.alphas_, np.full(20, 0.01))
+    np.testing.assert_array_equal(short.estimator_weights_, np.full(20, 0.01))
     assert np.all(np.diff(short.history_) < 0)
     # The first step follows the gradient: F falls by twice the step times Σ |p - q| h z.
     exact = boost(n_estimators=1).fit(X, known)
-    assert (short.pseudo_labels_[0] == exact.pseudo_labels_[0]).all()
-    fall = 2 * 0.01 * (1 - 2 * short.errors_[0]) * short.history_[0]
+    assert (short.pseudo_labels_history_[0] == exact.pseudo_labels_history_[0]).all()
+    fall = 2 * 0.01 * (1 - 2 * short.estimator_errors_[0]) * short.history_[0]
     assert short.history_[0] - short.history_[1] == pytest.approx(fall, rel=0.1)
     long = boost(step=0.3, n_estimators=200).fit(X, known)
     assert long.stop_reason_ == "a step of this length raises the objective"
@@ -91,24 +93,24 @@ def test_first_pseudo_labels_are_the_vote_of_the_labeled_rows():
     X, _, known = two_blobs()
     S_ul, _, y = parts(X, known)
     for C in (0.0, "ratio", 3.0):
-        model = boost(C=C, n_estimators=1).fit(X, known)
-        np.testing.assert_array_equal(model.pseudo_labels_[0], np.sign(S_ul @ y))
-        assert model.pseudo_labels_.dtype == np.int8
+        model = boost(unlabeled_weight=C, n_estimators=1).fit(X, known)
+        np.testing.assert_array_equal(model.pseudo_labels_history_[0], np.sign(S_ul @ y))
+        assert model.pseudo_labels_history_.dtype == np.int8
 
 
 def test_without_unlabeled_pairs_a_memorizing_learner_is_adaboost_on_the_votes():
     X, _, known = two_blobs(distance=1.0)
     S_ul, _, y = parts(X, known)
     a, b = S_ul @ (y > 0), S_ul @ (y < 0)
-    model = boost(estimator="tree", C=0.0, n_estimators=5).fit(X, known)
+    model = boost(estimator="tree", unlabeled_weight=0.0, n_estimators=5).fit(X, known)
     H = np.zeros(len(a))
-    for alpha, error in zip(model.alphas_, model.errors_, strict=True):
+    for alpha, error in zip(model.estimator_weights_, model.estimator_errors_, strict=True):
         p, q = a * np.exp(-2 * H), b * np.exp(2 * H)
         z = np.sign(p - q)
         assert error == pytest.approx(np.minimum(p, q).sum() / (p + q).sum(), rel=1e-9)
         H += alpha * z
     np.testing.assert_allclose(model.decision_function(X[known < 0]), H, rtol=1e-9)
-    one = boost(estimator="tree", C=0.0, n_estimators=1).fit(X, known)
+    one = boost(estimator="tree", unlabeled_weight=0.0, n_estimators=1).fit(X, known)
     np.testing.assert_array_equal(np.sign(one.decision_function(X[known < 0])), np.sign(a - b))
 
 
@@ -128,8 +130,8 @@ def test_scale_of_the_similarities_does_not_matter(sampling):
     S = bell(X, 1.0)
     plain = boost(similarity=S, sampling=sampling).fit(X, known)
     scaled = boost(similarity=S * 1e-200, sampling=sampling).fit(X, known)
-    np.testing.assert_allclose(scaled.alphas_, plain.alphas_, rtol=1e-9)
-    np.testing.assert_array_equal(scaled.pseudo_labels_, plain.pseudo_labels_)
+    np.testing.assert_allclose(scaled.estimator_weights_, plain.estimator_weights_, rtol=1e-9)
+    np.testing.assert_array_equal(scaled.pseudo_labels_history_, plain.pseudo_labels_history_)
     np.testing.assert_allclose(scaled.decision_function(X), plain.decision_function(X), rtol=1e-9)
 
 
@@ -168,8 +170,8 @@ def test_without_unlabeled_rows_the_loss_of_labels_makes_it_adaboost():
         DecisionTreeClassifier(max_depth=1), n_estimators=15, random_state=0
     ).fit(X, y)
     # Theirs weighs learners by ln((1 - ε)/ε), ours is a quarter of it.
-    np.testing.assert_allclose(model.alphas_, peer.estimator_weights_ / 4, rtol=1e-8)
-    np.testing.assert_allclose(model.errors_, peer.estimator_errors_, rtol=1e-8)
+    np.testing.assert_allclose(model.estimator_weights_, peer.estimator_weights_ / 4, rtol=1e-8)
+    np.testing.assert_allclose(model.estimator_errors_, peer.estimator_errors_, rtol=1e-8)
     np.testing.assert_array_equal(model.predict(X), peer.predict(X))
 
 
@@ -215,7 +217,7 @@ class NoWeights(ClassifierMixin, BaseEstimator):
     def fit(self, X, y):
         self.classes_, codes = np.unique(y, return_inverse=True)
         self.means_ = np.array([X[codes == code].mean(axis=0) for code in range(2)])
-        self.n_seen_ = len(X)
+        self.n_samples_seen_ = len(X)
         return self
 
     def predict(self, X):
@@ -232,7 +234,7 @@ def test_samples_are_taken_where_the_learner_has_no_weights():
         assert model.score(X, y) > 0.85
     for sampling, fraction, number in (("top", 0.1, 10), ("weighted", 0.3, 30), ("top", 1.0, 100)):
         model = boost(estimator=NoWeights(), sampling=sampling, fraction=fraction).fit(X, known)
-        assert model.estimators_[0].n_seen_ == 6 + number
+        assert model.estimators_[0].n_samples_seen_ == 6 + number
 
 
 def test_top_takes_the_rows_of_the_largest_weights():
@@ -301,10 +303,10 @@ def test_machines_of_two_classes_are_fits_to_two_classes():
         first, second = machine.pair
         kept = np.isin(known, (-1, first, second))
         alone = boost(n_estimators=5).fit(X[kept], known[kept])
-        np.testing.assert_allclose(machine.alphas, alone.alphas_, rtol=1e-4)
+        np.testing.assert_allclose(machine.alphas, alone.estimator_weights_, rtol=1e-4)
         np.testing.assert_allclose(machine.decide(X), alone.decision_function(X), rtol=1e-4)
     assert model.objective_ == pytest.approx(sum(m.history[-1] for m in model.machines_))
-    assert len(model.estimators_) == len(model.pseudo_labels_) == 3
+    assert len(model.estimators_) == len(model.pseudo_labels_history_) == 3
 
 
 def test_more_classes_are_learned():

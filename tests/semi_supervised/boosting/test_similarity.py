@@ -25,7 +25,7 @@ def boost(**params):
 
 
 def assert_same_fit(one, other, X, rtol=1e-4):
-    np.testing.assert_allclose(one.alphas_, other.alphas_, rtol=rtol)
+    np.testing.assert_allclose(one.estimator_weights_, other.estimator_weights_, rtol=rtol)
     np.testing.assert_allclose(one.history_, other.history_, rtol=rtol)
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=rtol)
 
@@ -64,9 +64,9 @@ def test_linear_similarities_are_never_formed_but_count(data):
     largest = (X @ X.T).max()
     for rows in (X, sparse.csr_array(X)):
         model = boost(similarity="linear").fit(rows, known)
-        np.testing.assert_allclose(model.alphas_, explicit.alphas_, rtol=1e-9)
+        np.testing.assert_allclose(model.estimator_weights_, explicit.estimator_weights_, rtol=1e-9)
         np.testing.assert_allclose(model.history_, explicit.history_ * largest, rtol=1e-9)
-        np.testing.assert_array_equal(model.pseudo_labels_, explicit.pseudo_labels_)
+        np.testing.assert_array_equal(model.pseudo_labels_history_, explicit.pseudo_labels_history_)
 
 
 def test_rows_as_similarities_are_the_features_too(data):
@@ -88,7 +88,7 @@ def test_width_is_a_percentile_of_the_distances(data):
         model = boost(similarity=name, percentile=30.0).fit(X, known)
         assert model.sigma_ == pytest.approx(percentile_distance(X, 30))
         scaled = boost(similarity=name, percentile=30.0).fit(1e6 * X, known)
-        np.testing.assert_allclose(scaled.alphas_, model.alphas_, rtol=1e-4)
+        np.testing.assert_allclose(scaled.estimator_weights_, model.estimator_weights_, rtol=1e-4)
     # Half of the rows are the same: the first percentile above 0 is taken.
     X = np.concatenate([np.zeros((60, 2)), np.random.default_rng(0).normal(size=(20, 2))])
     known = np.where(np.arange(80) % 19 == 0, np.arange(80) > 60, -1)
@@ -154,7 +154,7 @@ def test_directed_similarities_are_made_symmetric_with_a_warning(data):
     for kind in (np.asarray, sparse.csr_array):
         with pytest.warns(ConstraintWarning, match="not symmetric.*mean over both directions"):
             model = boost(similarity=kind(S)).fit(X, known)
-        np.testing.assert_allclose(model.alphas_, mean.alphas_, rtol=1e-9)
+        np.testing.assert_allclose(model.estimator_weights_, mean.estimator_weights_, rtol=1e-9)
 
 
 def test_rows_that_no_label_reaches_are_told(data):
@@ -168,7 +168,7 @@ def test_rows_that_no_label_reaches_are_told(data):
     for params in ({"similarity": "rbf", "sigma": 1.0}, {"similarity": "knn", "n_neighbors": 3}):
         with pytest.warns(ConstraintWarning, match=r"^7 unlabeled rows of 51 \(such as .*reached"):
             model = boost(**params).fit(far, labels)
-        assert not model.pseudo_labels_[0, -7:].any()
+        assert not model.pseudo_labels_history_[0, -7:].any()
         assert np.isfinite(model.decision_function(far)).all()
     # A chain of similar rows is enough.
     chain = np.arange(12.0)[:, None]

@@ -81,7 +81,7 @@ def test_it_is_the_optimum_of_a_general_solver(seed: int) -> None:
     ]
     best = min((run for run in runs if run.success), key=lambda run: run.fun)
     assert model.objective_ == pytest.approx(best.fun, rel=1e-4)
-    z = model.values_ * (upper - lower) / 2 + (upper + lower) / 2
+    z = model.transduction_values_ * (upper - lower) / 2 + (upper + lower) / 2
     assert objective(z) == pytest.approx(model.objective_)
     assert z.sum() == pytest.approx(0, abs=1e-8)
     assert z @ z == pytest.approx(n)
@@ -121,7 +121,7 @@ def test_labels_count_the_more_the_larger_the_penalty() -> None:
     for penalty in (1e-3, 1.0, 1e6):
         model = SpectralGraphTransducer(penalty=penalty, random_state=0).fit(X, known)
         labeled = known >= 0
-        gaps.append(np.abs(model.values_[labeled] - (2 * known[labeled] - 1)).mean())
+        gaps.append(np.abs(model.transduction_values_[labeled] - (2 * known[labeled] - 1)).mean())
     assert gaps[0] > gaps[1] > gaps[2]
     assert gaps[2] < 0.2
 
@@ -132,7 +132,7 @@ def test_several_classes_from_a_few_labels(spectrum: str) -> None:
     penalty = 1.0 if spectrum == "laplacian" else 3200.0
     model = SpectralGraphTransducer(spectrum=spectrum, penalty=penalty, random_state=0)
     model.fit(X, known)
-    assert model.values_.shape == (400, 3)
+    assert model.transduction_values_.shape == (400, 3)
     assert np.mean(model.transduction_ == y) > 0.9
     assert np.mean(model.predict(X) == y) > 0.9
 
@@ -142,7 +142,9 @@ def test_new_rows_average_the_values_of_the_nearest() -> None:
     model = SpectralGraphTransducer(4, weights="connectivity", random_state=0).fit(X, known)
     new = X[:6] + 0.2
     near = np.argsort(((X[None] - new[:, None]) ** 2).sum(axis=2), axis=1)[:, :4]
-    np.testing.assert_allclose(model.decision_function(new), model.values_[near].mean(axis=1))
+    np.testing.assert_allclose(
+        model.decision_function(new), model.transduction_values_[near].mean(axis=1)
+    )
 
 
 def test_parts_without_labels_hang_on_the_others() -> None:

@@ -219,9 +219,9 @@ def test_more_classes_are_each_against_all_others():
 def test_history_and_costs_go_together(blobs):
     X, _, labels = blobs
     model = TSVM().fit(X, labels)
-    assert len(model.history_) == len(model.cost_history_) == model.n_iter_
-    assert model.cost_history_[0] == 0
-    assert model.cost_history_[-1] == pytest.approx(model.C_unlabeled_)
+    assert len(model.history_) == len(model.C_unlabeled_history_) == model.n_iter_
+    assert model.C_unlabeled_history_[0] == 0
+    assert model.C_unlabeled_history_[-1] == pytest.approx(model.C_unlabeled_)
     assert model.C_unlabeled_ * 110 == pytest.approx(model.C_ * 10)
     assert model.history_[-1] == model.objective_
     assert len(model.pseudo_labels_) == 110

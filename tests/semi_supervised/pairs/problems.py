@@ -104,7 +104,7 @@ def objective(model, X, labels, known, *, kind, gamma=None):
     machines = [1] if n_classes == 2 else range(n_classes)
     return sum(
         loss(f, labels, known, kind=kind, mu=model.penalty_, code=c, against_rest=n_classes > 2)
-        + model.regularization_ * norm
+        + model.alpha_ * norm
         for c, f, norm in zip(
             machines, values_of(model, X).T, norms_of(model, X, gamma), strict=True
         )

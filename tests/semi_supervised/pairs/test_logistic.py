@@ -14,7 +14,7 @@ from sidelight import Constraints
 from sidelight.semi_supervised import PairwiseLogisticRegression
 
 LAM = 0.05
-EXACT = {"regularization": LAM, "gamma": 0.4, "tol": 1e-13}
+EXACT = {"alpha": LAM, "gamma": 0.4, "tol": 1e-13}
 
 
 def fit(X, labels, known=None, loss="convex", **others):
@@ -331,7 +331,7 @@ def test_regularization_by_default_knows_no_unit():
         np.testing.assert_allclose(
             one.decision_function(X), other.decision_function(1e6 * X), rtol=1e-6, atol=1e-9
         )
-    assert one.regularization_ == 0.01
+    assert one.alpha_ == 0.01
 
 
 def test_penalty_by_default():

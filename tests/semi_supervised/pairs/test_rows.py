@@ -60,7 +60,7 @@ def test_few_landmarks(cls):
     # The features of landmarks are those of the kernel K(x, Z) K(Z, Z)^-1 K(Z, x).
     Z = model.support_
     low_rank = K[:, Z] @ np.linalg.solve(K[np.ix_(Z, Z)], K[Z])
-    exact = cls(kernel="precomputed", regularization=0.01).fit(
+    exact = cls(kernel="precomputed", alpha=0.01).fit(
         (low_rank + low_rank.T) / 2, labels, constraints=known
     )
     np.testing.assert_allclose(
@@ -160,7 +160,7 @@ def test_models_can_be_stored_and_searched(cls):
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
     np.testing.assert_array_equal(again.suggest_pairs(X)[0], model.suggest_pairs(X)[0])
-    search = GridSearchCV(cls(), {"regularization": [0.01, 1.0]}, cv=3)
+    search = GridSearchCV(cls(), {"alpha": [0.01, 1.0]}, cv=3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         search.fit(X[labels >= 0], labels[labels >= 0])
@@ -176,7 +176,7 @@ def test_models_can_be_stored_and_searched(cls):
         ({"kernel": lambda A, B: np.ones(3)}, "kernel function must return"),
         ({"kernel": lambda A, B: -rbf_kernel(A, B)}, "not positive semidefinite"),
         ({"penalty": 0.0}, "penalty must be"),
-        ({"regularization": "none"}, "regularization must be"),
+        ({"alpha": "none"}, "alpha must be"),
         ({"reject": -1.0}, "reject must be"),
         ({"kernel": "poly"}, "kernel must be"),
     ],
@@ -208,7 +208,7 @@ def test_a_sparse_kernel_matrix_is_refused():
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 @pytest.mark.parametrize(
     "settings",
-    [{"regularization": 1e-100}, {"regularization": 1e100}, {"penalty": 1e100}, {"gamma": 1e100}],
+    [{"alpha": 1e-100}, {"alpha": 1e100}, {"penalty": 1e100}, {"gamma": 1e100}],
     ids=str,
 )
 def test_numbers_at_the_end_of_the_range_end_in_numbers(cls, kernel, settings):

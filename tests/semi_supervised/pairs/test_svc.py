@@ -23,7 +23,7 @@ from sidelight.semi_supervised.pairs._interior import (
 from sidelight.semi_supervised.pairs._terms import make_terms
 
 LAM = 0.05
-EXACT = {"regularization": LAM, "gamma": 0.4, "tol": 1e-11}
+EXACT = {"alpha": LAM, "gamma": 0.4, "tol": 1e-11}
 
 
 def fit(X, labels, known=None, **others):
@@ -40,7 +40,7 @@ def test_the_duality_gap_closes_at_the_objective_of_the_definition(kernel, n_cla
     model = fit(X, labels, known, kernel=kernel)
     expected = objective(model, X, labels, known, kind="svm", gamma=0.4)
     assert model.objective_ == pytest.approx(expected, rel=1e-9)
-    assert 0 <= model.duality_gap_ < 1e-8
+    assert 0 <= model.gap_ < 1e-8
     assert model.converged_
     assert np.all(np.diff(model.history_) <= 0)
 
@@ -155,7 +155,7 @@ def test_without_pairs_it_is_a_support_vector_machine():
 def test_more_pairs_than_rows_are_solved_through_features():
     X, labels, known = problem(n_pairs=120)
     model = fit(X, labels, known)
-    assert model.duality_gap_ < 1e-8
+    assert model.gap_ < 1e-8
     expected = objective(model, X, labels, known, kind="svm", gamma=0.4)
     assert model.objective_ == pytest.approx(expected, rel=1e-8)
 
@@ -214,7 +214,7 @@ def test_linked_rows_that_are_equal_do_no_harm():
     known = Constraints([(20, 21), (22, 30), (0, 23)], n_samples=40)
     for kernel in ("rbf", "linear"):
         model = fit(X, labels, known, kernel=kernel)
-        assert model.duality_gap_ < 1e-8
+        assert model.gap_ < 1e-8
 
 
 def test_classes_by_the_coding_matrix_are_the_largest_values():
@@ -238,7 +238,7 @@ def test_sparse_rows_are_dense_rows(kernel):
 
 def test_many_features_by_coordinate_ascent(monkeypatch):
     X, labels, known = problem(groups=True)
-    settings = {"kernel": "linear", "regularization": 0.5, "tol": 1e-9}
+    settings = {"kernel": "linear", "alpha": 0.5, "tol": 1e-9}
     exact = fit(X, labels, known, **settings).coef_
     for module in ("_svc_machines", "_geometry"):
         monkeypatch.setattr(f"sidelight.semi_supervised.pairs.{module}.MOST_DENSE", 1)
@@ -255,4 +255,4 @@ def test_stopping_before_the_optimum_is_told():
     with pytest.warns(UserWarning, match=r"stopped after 1 steps \(max_iter=1\).*duality gap is"):
         model = fit(X, labels, known, max_iter=1)
     assert not model.converged_
-    assert model.duality_gap_ > 1e-3
+    assert model.gap_ > 1e-3

@@ -97,7 +97,7 @@ def _parts(found: CorrelateRun, facts: dict[str, Any]) -> list[Any]:
     clusters = counted(facts["n_clusters"], "cluster")
     parts: list[Any] = [
         heading(found, "object", f"{pairs}; {clusters}"),
-        f"Cost {number(facts['cost'])}, agreement {number(facts['agreement'])}; lower bound "
+        f"Cost {number(facts['objective'])}, agreement {number(facts['agreement'])}; lower bound "
         f"{number(facts['lower_bound'])}: [bold]{found.gap}[/].",
         largest_table(found, "Cluster", "Objects"),
     ]

@@ -22,7 +22,7 @@ OPTIONS = {
     "compare": "--compare",
     "blocking": "--block",
     "threshold": "--threshold",
-    "alpha": "--alpha",
+    "relational_share": "--alpha",
 }
 
 

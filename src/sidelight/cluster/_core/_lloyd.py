@@ -15,7 +15,7 @@ import dataclasses
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -46,7 +46,7 @@ from sidelight.cluster._core._distances import (
 from sidelight.cluster._core._starts import initial_centers
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.tags import SOFT_TAGS
 
 Project = Callable[[Array, Array], Array]
@@ -57,6 +57,25 @@ CALM = 0.01
 WORTH_BOUNDS = 2e7
 
 
+class Relabeled(NamedTuple):
+    """Labels of constrained rows at some centers.
+
+    Attributes
+    ----------
+    labels : ndarray of int
+        Labels of the rows.
+    penalty : float
+        Penalty of these labels.
+    corrections : tuple of ndarray
+        What the labels add to sums in which every row is with its nearest center: to those of
+        offsets ``x - μ`` and of weights by cluster, and of squared offsets.
+    """
+
+    labels: Array
+    penalty: float = 0.0
+    corrections: tuple[Array, ...] = ()
+
+
 class ConstrainedRows:
     """Rows whose label is not simply the nearest center, during one restart.
 
@@ -64,43 +83,29 @@ class ConstrainedRows:
     ----------
     rows : ndarray of int
         Their positions, ascending.
+    begin_nearest : bool
+        Whether a pass over all rows first finds the nearest centers of these rows too, and its sums
+        are corrected for those that go elsewhere. That pays where these are few.
     """
 
     rows: Array
+    begin_nearest: ClassVar[bool] = False
 
-    def assign(self, centers: Array) -> tuple[Array, float]:
-        """Return the labels of these rows and the penalty of these labels at these centers."""
-        raise NotImplementedError
+    def relabel(self, centers: Array, nearest: Array | None = None) -> Relabeled:
+        """Label these rows at these centers.
 
-    def farthest(self, centers: Array, n: int) -> Array:
-        """Return at most ``n`` of these rows, as points, for clusters that are empty."""
-        return centers[:0]
-
-
-class PricedRows:
-    """Rows that go to the nearest center unless the penalty keeps them away, during one restart.
-
-    They are labeled once a pass has found the nearest centers of all rows, and its sums are
-    corrected for the few that go elsewhere.
-
-    Attributes
-    ----------
-    rows : ndarray of int
-        Their positions, ascending.
-    """
-
-    rows: Array
-
-    def leave(self, centers: Array, nearest: Array) -> tuple[Array, float, tuple[Array, ...]]:
-        """Return the labels, the penalty, and what the labels add to the sums of the pass.
-
-        These are the sums of offsets ``x - μ`` and of weights by cluster, and of squared offsets.
+        Parameters
+        ----------
+        centers : ndarray of shape (k, n_features)
+            The centers.
+        nearest : ndarray of int, default=None
+            Nearest centers of these rows, for rows that ``begin_nearest``.
         """
         raise NotImplementedError
 
     def farthest(self, centers: Array, n: int) -> Array:
         """Return at most ``n`` of these rows, as points, for clusters that are empty."""
-        raise NotImplementedError
+        return centers[:0]
 
 
 @dataclass(frozen=True)
@@ -187,7 +192,7 @@ def lloyd(
     centers: Array,
     *,
     sample_weight: Array | None = None,
-    constrained: ConstrainedRows | PricedRows | None = None,
+    constrained: ConstrainedRows | None = None,
     project: Project | None = None,
     max_iter: int = 300,
     tol: float = 1e-4,
@@ -208,7 +213,7 @@ def lloyd(
         Initial centers.
     sample_weight : ndarray of shape (n_rows,), default=None
         Weights of the rows; 1 by default.
-    constrained : ConstrainedRows or PricedRows, default=None
+    constrained : ConstrainedRows, default=None
         Rows that are labeled under constraints; all others go to the nearest center.
     project : callable, default=None
         ``project(means, before)`` brings means to where centers may be, such as the unit sphere;
@@ -306,7 +311,7 @@ class _Step:
         self,
         source: RowSource,
         sample_weight: Array | None,
-        constrained: ConstrainedRows | PricedRows | None,
+        constrained: ConstrainedRows | None,
         project: Project | None,
         unit: float,
     ) -> None:
@@ -318,7 +323,8 @@ class _Step:
         self.constrained_rows = (
             none if constrained is None else np.asarray(constrained.rows, np.int64)
         )
-        self.fixed_rows = none if isinstance(constrained, PricedRows) else self.constrained_rows
+        self.begin_nearest = constrained is not None and constrained.begin_nearest
+        self.fixed_rows = none if self.begin_nearest else self.constrained_rows
         self.sample_weight = sample_weight
         self.weights = (
             EqualWeights(source)
@@ -328,17 +334,18 @@ class _Step:
 
     def evaluate(self, centers: Array, before: Labeling[Array] | None) -> Labeling[Array]:
         """Label the rows at these centers and add up what the next centers need."""
-        fixed, penalty = np.empty(0, np.int32), 0.0
-        if isinstance(self.constrained, ConstrainedRows):
-            labels, penalty = self.constrained.assign(centers)
-            fixed = np.ascontiguousarray(labels, dtype=np.int32)
+        constrained, relabeled = self.constrained, Relabeled(np.empty(0, np.int32))
+        if constrained is not None and not self.begin_nearest:
+            relabeled = constrained.relabel(centers)
+        fixed = np.ascontiguousarray(relabeled.labels, dtype=np.int32)
         totals, (nearest, *bounds) = self._pass(centers, before, fixed)
         offsets, sizes, squares, changed = totals
         labels, n_changed = nearest, int(changed)
-        if isinstance(self.constrained, PricedRows):
+        if constrained is not None and self.begin_nearest:
             labels, rows = nearest.copy(), self.constrained_rows
-            labels[rows], penalty, corrections = self.constrained.leave(centers, nearest[rows])
-            for total, correction in zip(totals, corrections, strict=False):
+            relabeled = constrained.relabel(centers, nearest[rows])
+            labels[rows] = relabeled.labels
+            for total, correction in zip(totals, relabeled.corrections, strict=False):
                 total += correction
             known = -1 if before is None else before.labels
             n_changed = int(np.count_nonzero(labels != known))
@@ -346,7 +353,7 @@ class _Step:
             parameters=centers,
             labels=labels,
             inertia=float(squares[0]),
-            penalty=float(penalty),
+            penalty=float(relabeled.penalty),
             n_changed=n_changed,
             statistics=_Sums(offsets, sizes, nearest, bounds[0] if bounds else None),
             unit=self.unit,
@@ -428,9 +435,10 @@ class _CentersBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer)
     _common_attributes: ClassVar[Mapping[str, str]] = {
         "cluster_centers_ : ndarray of shape (n_clusters, n_features)": "Centers, in the element "
         "type of the rows.",
-        "inertia_ : float": "Sum of squared distances of the rows to their centers.",
         **CLUSTERER_ATTRIBUTES,
     }
+    #: Whether the objective has parts beside the distances of the rows to their centers.
+    _has_inertia: ClassVar[bool] = False
     _family_tags = SOFT_TAGS | {"monotone": True, "sparse": True, "out_of_core": True}
 
     n_clusters: Count = 8
@@ -444,7 +452,8 @@ class _CentersBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer)
         """Set the fitted attributes."""
         self.cluster_centers_ = result.centers
         self.labels_ = result.labels
-        self.inertia_ = result.inertia
+        if self._has_inertia:
+            self.inertia_ = result.inertia
         self.objective_ = result.objective
         self.history_ = result.history
         self.n_iter_ = result.n_iter

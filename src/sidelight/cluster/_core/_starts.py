@@ -28,7 +28,7 @@ from sidelight._kernels.cluster.lloyd import join_candidates, join_center
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.cluster._core._distances import PointCosts, dense, dense_rows, squared_distances
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._contraction import Contraction, contract
+from sidelight.constraints.inner import Contraction, contract
 from sidelight.engine import RowSource
 
 #: Rows of a bin of the order by content.

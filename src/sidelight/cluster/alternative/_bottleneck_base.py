@@ -10,8 +10,7 @@ from scipy import sparse
 from sklearn.utils import Tags
 
 from sidelight._typing import Array, FloatArray
-from sidelight.base import Clusterer
-from sidelight.base._clusterer import CLUSTERER_ATTRIBUTES
+from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
 from sidelight.cluster.alternative._annealing import (
     Finished,
     Model,

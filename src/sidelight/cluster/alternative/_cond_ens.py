@@ -55,7 +55,7 @@ class CondEns(Clusterer):
 
     Parameters
     ----------
-    base : BaseEstimator or None, default=None
+    estimator : BaseEstimator or None, default=None
         Clusterer of the rows of a class: anything with ``fit`` and ``predict``, of this library or
         of scikit-learn. Its ``n_clusters`` or ``n_components`` and its ``random_state`` are set
         here where it has them. By default :class:`~sidelight.cluster.KMeans` with 3 starts.
@@ -78,9 +78,9 @@ class CondEns(Clusterer):
     score_ : float
         ``I(C;F|Z) + 0.3 I(C;F)`` of the clusters, both as shares of the squared error within the
         known classes and in all rows.
-    scores_ : ndarray of shape (n_init,)
-        The same for every run.
-    agreement_ : ndarray of shape (n_classes,)
+    restarts_ : dict of str to ndarray
+        ``objective`` and ``score`` of every run.
+    local_agreement_ : ndarray of shape (n_classes,)
         Share of the local labeling of every known class that the combined partition explains,
         ``U(C, Y^r) / U(Y^r, Y^r)``: 1 where they are the same, 0 where they are independent. NaN
         for classes of one local cluster.
@@ -96,7 +96,7 @@ class CondEns(Clusterer):
     -----
     New rows are placed without knowing their class in the known split: local models label them,
     and the nearest center in the combination is their cluster. A split that is best in few of the
-    known classes can be outvoted; ``agreement_`` shows it.
+    known classes can be outvoted; ``local_agreement_`` shows it.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class CondEns(Clusterer):
 
     n_clusters: Count = 8
     _: KW_ONLY
-    base: BaseEstimator | None = None
+    estimator: BaseEstimator | None = None
     n_local: Count | ArrayLike | None = None
     class_weight: Literal["size", "equal"] = "size"
     n_init: Count = 3
@@ -122,7 +122,9 @@ class CondEns(Clusterer):
 
     def __sidelight_tags__(self) -> MethodTags:
         own = (
-            None if isinstance(self.base, type) else getattr(self.base, "__sidelight_tags__", None)
+            None
+            if isinstance(self.estimator, type)
+            else getattr(self.estimator, "__sidelight_tags__", None)
         )
         return MethodTags(
             summary="clusterings of every class of a known split, combined into one",
@@ -131,7 +133,7 @@ class CondEns(Clusterer):
             source="Constrained Clustering (2009), 11.3; Gondek, Hofmann 2005",
             complexity="that of the base clusterer on every class, and O(n k R) for R classes",
             kind="alternative",
-            sparse=self.base is None or takes_sparse(self.base),
+            sparse=self.estimator is None or takes_sparse(self.estimator),
             as_they_are=bool(own is not None and own().as_they_are),
         )
 
@@ -156,7 +158,7 @@ class CondEns(Clusterer):
         self : object
             The fitted estimator.
         """
-        check_base(self.base, self.n_local)
+        check_base(self.estimator, self.n_local)
         rows, constrained = self._validate_fit_in_memory(X, y, constraints)
         splits = as_known_splits(known, rows.shape[0], X)
         cells = splits.product()
@@ -176,7 +178,10 @@ class CondEns(Clusterer):
             description=type(self).__name__,
             verbose=self.verbose,
         )
-        self.scores_ = np.array([-one.objective for one in runs])
+        self.restarts_ = {
+            "objective": np.array([one.median.history[-1] for one in runs]),
+            "score": np.array([-one.objective for one in runs]),
+        }
         self._set_fitted_attributes(best_of(runs), len(parts), constrained)
         return self
 
@@ -213,7 +218,7 @@ class CondEns(Clusterer):
         with fit_progress(description, len(voting), verbose=self.verbose) as following:
             for place in voting:
                 with progress(show=False):
-                    local = fit_local(self.base, parts[place], _seed(rng))
+                    local = fit_local(self.estimator, parts[place], _seed(rng))
                     model, given = LocalModel.of(local, rows)
                 models.append(model)
                 labels.append(given)
@@ -240,7 +245,7 @@ class CondEns(Clusterer):
         self.history_ = median.history
         self.n_iter_ = int(median.model.n_iter_)
         self.converged_ = bool(median.model.converged_)
-        self.agreement_ = np.full(n_classes, np.nan)
+        self.local_agreement_ = np.full(n_classes, np.nan)
         self.local_models_: list[Any] = [None] * n_classes
         for place, local, codes in zip(
             best.voting, best.models, best.labelings.combinations.T, strict=True
@@ -248,7 +253,7 @@ class CondEns(Clusterer):
             labels = codes[best.labelings.of_row]
             most = category_utility(labels, labels)
             if most > 0:
-                self.agreement_[place] = category_utility(median.labels, labels) / most
+                self.local_agreement_[place] = category_utility(median.labels, labels) / most
             self.local_models_[place] = local.model
         self._models = best.models
         self._median = median

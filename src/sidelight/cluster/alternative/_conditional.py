@@ -83,7 +83,7 @@ class ConditionalInformationBottleneck(BottleneckBase):
     coordination : float >= 0, finite, default=0.3
         ``λ``, weight of the clusters over all classes of what is known. With 0 the clusters of
         different classes have nothing to do with each other but their numbers.
-    variant : {"adjusted", "published"}, default="adjusted"
+    variant : {"default", "published"}, default="default"
         Second term of the objective: adjusted for what is known, as above, or ``I(C;F)`` as in the
         source, for which large weights lead back to the clusters that ignore what is known.
     lagrangian : 1, 2, default=1
@@ -131,7 +131,7 @@ class ConditionalInformationBottleneck(BottleneckBase):
     _: KW_ONLY
     features: Features = "gaussian"
     coordination: FiniteNonNegative = 0.3
-    variant: Literal["adjusted", "published"] = "adjusted"
+    variant: Literal["default", "published"] = "default"
     method: Method = "annealing"
     lagrangian: Literal[1, 2] = 1
     known_as: KnownAs = "auto"
@@ -260,7 +260,7 @@ class ConditionalInformationBottleneck(BottleneckBase):
         regression = self.known_as == "regression" and not splits.is_empty
         if self.known_as == "auto":
             regression = splits.has_numbers
-        adjusted = self.variant == "adjusted"
+        adjusted = self.variant == "default"
         if regression:
             self._check_regression(splits)
             design = splits.design()

@@ -153,13 +153,13 @@ def check_base(base: Any, n_local: Any) -> None:
     name = type(base).__name__
     if isinstance(base, type):
         raise InvalidParameter(
-            f"base must be a clusterer such as {base.__name__}(), not its class."
+            f"estimator must be a clusterer such as {base.__name__}(), not its class."
         )
     for method in ("fit", "predict", "get_params"):
         if not hasattr(base, method):
             raise InvalidParameter(
-                "base must be a clusterer with fit and predict, since the model of a class labels "
-                f"all rows; {name} has no {method}."
+                "estimator must be a clusterer with fit and predict, since the model of a class "
+                f"labels all rows; {name} has no {method}."
             )
     if n_local is not None and number_parameter(base) is None:
         raise InvalidParameter(

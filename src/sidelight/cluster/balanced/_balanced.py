@@ -11,7 +11,7 @@ from sidelight._fit.parameters import Count, Interval, NonNegative, Share, estim
 from sidelight._typing import Array
 from sidelight._words import setting
 from sidelight.assignment import SizedAssignment, assign_sized
-from sidelight.cluster._core._lloyd import ConstrainedRows, LloydResult, lloyd
+from sidelight.cluster._core._lloyd import ConstrainedRows, LloydResult, Relabeled, lloyd
 from sidelight.cluster.balanced import _sample_size
 from sidelight.cluster.balanced._base import _BalancedBase
 from sidelight.cluster.balanced._populate import populate, refine
@@ -78,8 +78,6 @@ class BalancedKMeans(_BalancedBase):
         Minimum size ``m`` of all clusters.
     n_sampled_ : int
         Number of rows in the sample.
-    inertia_ : float
-        ``J`` at the end; equals ``objective_``.
     history_ : ndarray
         ``J`` at every iteration on all rows; never rises.
     n_iter_ : int
@@ -115,7 +113,7 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
     min_size: NonNegative | None = None
     sample_size: Count | None = None
     confidence: Annotated[float, Interval(0, 1, open_low=True, open_high=True)] = 0.99
-    geometry: Geometry = "euclidean"
+    metric: Geometry = "euclidean"
     assignment: Literal["flow", "stable"] = "flow"
 
     def __sidelight_tags__(self) -> MethodTags:
@@ -141,7 +139,7 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
             first = self._lloyd(sample, start, "BalancedKMeans, sample")
             labels = np.full(source.n_rows, -1, dtype=np.int32)
             labels[rows] = first.labels
-            constrained = MinimumSizeRows(source, self.geometry, self.assignment, min_size, labels)
+            constrained = MinimumSizeRows(source, self.metric, self.assignment, min_size, labels)
             return self._lloyd(source, first.centers, "BalancedKMeans", constrained)
 
         again = isinstance(self.init, str) or n_sampled < source.n_rows
@@ -154,8 +152,8 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
         """Give every cluster its minimum share of the rows, as in the fit."""
         min_size = int(self.min_size_ / len(self.labels_) * source.n_rows + 1e-9)
         nowhere = np.full(source.n_rows, -1, dtype=np.int32)
-        rows = MinimumSizeRows(source, self.geometry, self.assignment, min_size, nowhere)
-        return rows.assign(self.cluster_centers_)[0]
+        rows = MinimumSizeRows(source, self.metric, self.assignment, min_size, nowhere)
+        return rows.relabel(self.cluster_centers_).labels
 
     def _minimum(self, n_rows: int) -> int:
         """Return the minimum size of a cluster."""
@@ -231,16 +229,16 @@ class MinimumSizeRows(ConstrainedRows):
         self._populated = False
         self._flow: SizedAssignment | None = None
 
-    def assign(self, centers: Array) -> tuple[Array, float]:
+    def relabel(self, centers: Array, nearest: Array | None = None) -> Relabeled:
         """Return labels that meet the minimum, no dearer than those before, and no penalty."""
         costs = row_costs(self._source, centers, self._geometry)
         if self._exact:
             n, k = costs.shape
             bounds = np.full(k, self._min_size), np.full(k, n)
             self._flow = assign_sized(costs, *bounds, start=self._flow)
-            return self._flow.labels, 0.0
+            return Relabeled(self._flow.labels)
         if not self._populated:
             self._labels = populate(costs, self._labels, self._min_size)
             self._populated = True
         refine(costs, self._labels, self._min_size)
-        return self._labels.copy(), 0.0
+        return Relabeled(self._labels.copy())

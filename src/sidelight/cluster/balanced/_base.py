@@ -17,7 +17,7 @@ class _BalancedBase(_DirectionsBase):
 
     _common_parameters: ClassVar = {
         **_DirectionsBase._common_parameters,
-        "geometry": "Squared distances and means, or directions as in :class:`SphericalKMeans`.",
+        "metric": "Squared distances and means, or directions as in :class:`SphericalKMeans`.",
     }
     _family_tags = _DirectionsBase._family_tags | {"knowledge": ("sizes",)}
     _uses_pairs = "SizeConstrainedKMeans uses sizes and pairs together."

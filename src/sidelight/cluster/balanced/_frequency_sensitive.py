@@ -37,8 +37,8 @@ from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.tags import MethodTags
 
-#: The published penalty of 1 makes whole clusters flee at once when all rows are labeled together.
-BATCH_PENALTY = 0.1
+#: The published exponent of 1 makes whole clusters flee at once when all rows are labeled together.
+BATCH_EXPONENT = 0.1
 
 
 @estimator
@@ -67,10 +67,10 @@ class FrequencySensitiveKMeans(_BalancedBase):
         random order, and counts fade so that they always add up to ``n``. ``"streaming"`` (sfs):
         both after every row, in the given order, from the first ``k`` different directions on, with
         counts and sums that fade with memory ``L``.
-    penalty : float >= 0, finite or "auto", default="auto"
+    size_exponent : float >= 0, finite or "auto", default="auto"
         Exponent ``γ`` of the sizes: 0 is spherical k-means. ``"auto"`` is 0.1 in batch mode, where
         more makes whole clusters flee at once, and 1 (as published) in the other modes.
-    damping : float in (0, 1], default=0.1
+    step : float in (0, 1], default=0.1
         In batch mode, ``n_h`` goes this part of the way to the new size with every pass; 1 takes
         the new sizes as they are.
     memory : float >= 1, default=1000.0
@@ -94,9 +94,9 @@ class FrequencySensitiveKMeans(_BalancedBase):
     effective_counts_ : ndarray of shape (n_clusters,)
         Counts ``n_h`` by which clusters compete for new rows. They add up to ``n``, in a stream to
         ``L`` in time.
-    penalty_ : float
+    size_exponent_ : float
         Exponent ``γ`` that was used.
-    n_seen_ : int
+    n_samples_seen_ : int
         Number of rows that ``fit`` and ``partial_fit`` have seen.
     mean_cosine_ : float
         Mean cosine of the rows with their centers (SOF).
@@ -130,16 +130,17 @@ class FrequencySensitiveKMeans(_BalancedBase):
     >>> stream = FrequencySensitiveKMeans(3, memory=50)
     >>> for chunk in np.split(X, 6):
     ...     stream = stream.partial_fit(chunk)
-    >>> stream.n_seen_, float(stream.effective_counts_.sum().round(1))
+    >>> stream.n_samples_seen_, float(stream.effective_counts_.sum().round(1))
     (300, 49.9)
     """
 
     _uses_pairs = "HMRFKMeans uses them for directions."
+    _has_inertia = True
 
     _: KW_ONLY
     mode: Literal["batch", "partial", "full", "streaming"] = "batch"
-    penalty: FiniteNonNegative | Auto = "auto"
-    damping: Annotated[float, Interval(0, 1, open_low=True)] = 0.1
+    size_exponent: FiniteNonNegative | Auto = "auto"
+    step: Annotated[float, Interval(0, 1, open_low=True)] = 0.1
     memory: Annotated[float, Interval(1)] = 1000.0
     max_iter: Count = 100
 
@@ -165,7 +166,7 @@ class FrequencySensitiveKMeans(_BalancedBase):
             counts = np.maximum(found.sizes, 1).astype(np.float64)
             order = random_state.permutation(source.n_rows)
             if self.mode == "batch":
-                return self._passes(Batch(source, rule, self.damping), State(centers, counts))
+                return self._passes(Batch(source, rule, self.step), State(centers, counts))
             if self.mode == "partial":
                 return self._passes(Partial(source, rule, order), State(centers, counts))
             sums = np.where(found.sizes[:, None] > 0, found.sums, centers)
@@ -175,11 +176,11 @@ class FrequencySensitiveKMeans(_BalancedBase):
         if best.oscillates and self.mode == "batch":  # rows that come one by one unsettle some
             warn(
                 f"The labels of {type(self).__name__} go around in circles; the best pass is kept. "
-                "A smaller penalty or damping, or mode='partial', avoids it.",
+                "A smaller size_exponent or step, or mode='partial', avoids it.",
                 ConvergenceWarning,
             )
         self.mean_cosine_ = best.mean_cosine
-        self.n_seen_ = source.n_rows
+        self.n_samples_seen_ = source.n_rows
         self._set_competition(rule, best.stream)
         return self._set_fitted_attributes(best, known)
 
@@ -205,12 +206,12 @@ class FrequencySensitiveKMeans(_BalancedBase):
         first = not hasattr(self, "_stream")
         source = UnitRows(as_rows(self._check_rows(X, reset=first)))
         if first:
-            self.n_seen_ = 0
+            self.n_samples_seen_ = 0
             self._stream = self._first_stream(source)
         rule = self._rule(self.memory)
         self.labels_ = feed(self._stream, source, rule)
         self.cluster_centers_ = self._stream.centers(source.dtype)
-        self.n_seen_ += source.n_rows
+        self.n_samples_seen_ += source.n_rows
         self._n_features_out = len(self.cluster_centers_)
         self._set_competition(rule, self._stream)
         return self
@@ -221,13 +222,13 @@ class FrequencySensitiveKMeans(_BalancedBase):
 
     def _set_competition(self, rule: Rule, stream: Stream) -> None:
         self._competition, self._stream = rule, stream
-        self.penalty_, self.effective_counts_ = rule.gamma, stream.counts
+        self.size_exponent_, self.effective_counts_ = rule.gamma, stream.counts
 
     def _rule(self, memory: float) -> Rule:
-        penalty = self.penalty
-        if isinstance(penalty, str):
-            penalty = BATCH_PENALTY if self.mode == "batch" else 1.0
-        return Rule(float(penalty), float(memory), self.n_features_in_)
+        exponent = self.size_exponent
+        if isinstance(exponent, str):
+            exponent = BATCH_EXPONENT if self.mode == "batch" else 1.0
+        return Rule(float(exponent), float(memory), self.n_features_in_)
 
     def _first_stream(self, source: RowSource) -> Stream:
         """Where a stream begins: at given centers, or at the first different directions."""

@@ -68,7 +68,7 @@ class SoftBalancedKMeans(_WeightedRowsMixin, _BalancedBase):
         Memberships ``P``: their sums over the rows are the target sizes.
     labels_ : ndarray of int32, shape (n_samples,)
         Cluster of largest membership.
-    multipliers_ : ndarray of shape (n_clusters,)
+    cluster_prices_ : ndarray of shape (n_clusters,)
         Price ``b`` of balance for a row in each cluster, with ``Σ_h π_h b_h = 0``.
     temperature_ : float
         ``T`` in the units of ``d``.
@@ -106,7 +106,9 @@ class SoftBalancedKMeans(_WeightedRowsMixin, _BalancedBase):
     temperature: FinitePositive = 0.01
     start_temperature: FinitePositive = 0.1
     target_sizes: ArrayLike | None = None
-    geometry: Geometry = "euclidean"
+    metric: Geometry = "euclidean"
+
+    _has_inertia = True
 
     def __sidelight_tags__(self) -> MethodTags:
         return self._method_tags(
@@ -119,7 +121,7 @@ class SoftBalancedKMeans(_WeightedRowsMixin, _BalancedBase):
         shares = self._shares()
         variance = moments(source, weights).mean_variance
         temperatures = self._temperatures(source.n_features * variance)
-        problem = _Problem(source, weights, shares, self.geometry, self._project)
+        problem = _Problem(source, weights, shares, self.metric, self._project)
 
         def run(number: int, random_state: np.random.RandomState) -> _SoftResult:
             centers = self._start(source, random_state, weights)
@@ -127,7 +129,7 @@ class SoftBalancedKMeans(_WeightedRowsMixin, _BalancedBase):
 
         best = self._best_restart(self._n_starts, run, source)
         self._set_fitted_attributes(best, known)
-        self.temperature_, self.multipliers_ = best.temperature, best.balance.multipliers
+        self.temperature_, self.cluster_prices_ = best.temperature, best.balance.multipliers
         self._shares_ = shares
         self.memberships_ = self._memberships(source)
         if not best.balance.balanced:
@@ -160,7 +162,7 @@ class SoftBalancedKMeans(_WeightedRowsMixin, _BalancedBase):
         """Return the temperatures from first to last, in the units of the costs."""
         last, first = self.temperature, self.start_temperature
         # Rows that are all the same have no scale.
-        scale = spread if self.geometry == "euclidean" and spread > 0 else 1.0
+        scale = spread if self.metric == "euclidean" and spread > 0 else 1.0
         steps = [first * COOLING**-j for j in range(int(np.log2(max(first / last, 1))) + 1)]
         return [scale * t for t in steps if t > last] + [scale * last]
 
@@ -214,13 +216,13 @@ class SoftBalancedKMeans(_WeightedRowsMixin, _BalancedBase):
 
     def _memberships(self, source: RowSource) -> Array:
         """Return the memberships of rows, in their element type."""
-        costs = as_rows(row_costs(source, self.cluster_centers_, self.geometry))
+        costs = as_rows(row_costs(source, self.cluster_centers_, self.metric))
 
         def share_out(costs: Array) -> tuple[tuple[()], tuple[Array]]:
             found = np.empty(costs.shape, dtype=source.dtype)
             for tile in tiles(len(costs)):
                 found[tile] = memberships(
-                    costs[tile], self.multipliers_, self._shares_, self.temperature_
+                    costs[tile], self.cluster_prices_, self._shares_, self.temperature_
                 )
             return (), (found,)
 
@@ -264,12 +266,12 @@ class _Problem:
     source: RowSource
     weights: Array | None
     shares: Array
-    geometry: Geometry
+    metric: Geometry
     project: Project | None
 
     def balance(self, at: _Stage, temperature: float, before: _Balanced | None) -> _Balanced:
         """Balance the memberships at these centers."""
-        costs = row_costs(self.source, at.centers, self.geometry)
+        costs = row_costs(self.source, at.centers, self.metric)
         start = None if before is None else before.balance.multipliers
         found = balance(costs, self.shares, temperature, weights=self.weights, start=start)
         return _Balanced(at, costs, found, temperature)

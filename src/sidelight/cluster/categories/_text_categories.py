@@ -99,7 +99,7 @@ class TextCategories(Clusterer):
         Category of every document, -1 for outliers.
     cosines_ : ndarray of shape (n_samples,)
         Cosine of every document with the seed of its category; for outliers with the nearest seed.
-    class_names_ : ndarray of shape (n_classes,)
+    classes_ : ndarray of shape (n_classes,)
         The given classes, sorted.
     class_category_ : ndarray of int32, shape (n_classes,)
         Category that the seed of every class became, or became part of; -1 where it was deleted.
@@ -109,6 +109,12 @@ class TextCategories(Clusterer):
         Number of documents of every given class in every category.
     moved_ : ndarray of int, shape (n_moved,)
         Positions of the documents whose category does not come from the class that they had.
+    merged_ : list of ndarray
+        Classes that became one category, an array for each such category.
+    killed_ : ndarray
+        Classes whose category was deleted.
+    outliers_ : ndarray of int
+        Positions of the documents that belong to no category.
     idf_ : ndarray of shape (n_features,) or None
         Weights of the words, with ``use_idf``.
     passes_ : dict of str to ndarray
@@ -135,7 +141,7 @@ class TextCategories(Clusterer):
     >>> from sidelight.datasets import make_category_corpus
     >>> corpus = make_category_corpus(2000, n_topics=5, n_duplicated=1, random_state=0)
     >>> model = TextCategories().fit(corpus.data, corpus.extras["labels"])
-    >>> model.seeds_.shape[0], len(model.class_names_), len(model.merged_)
+    >>> model.seeds_.shape[0], len(model.classes_), len(model.merged_)
     (5, 6, 1)
     """
 
@@ -193,7 +199,7 @@ class TextCategories(Clusterer):
         """
         rows, known = self._validate_fit_in_memory(X, y, constraints)
         documents = self._check_counts(rows)
-        codes, self.class_names_ = read_targets(y, known, type(self).__name__, pass_on=False)
+        codes, self.classes_ = read_targets(y, known, type(self).__name__, pass_on=False)
         self.idf_ = inverse_frequencies(documents) if self.use_idf else None
         damped = weigh(damp(documents, self.damping), self.idf_)
         compared = damped if self.damp_documents else weigh(documents, self.idf_)
@@ -204,7 +210,7 @@ class TextCategories(Clusterer):
             min_documents=self.min_documents,
             outlier_threshold=self.outlier_threshold,
         )
-        start = passes.start(codes, len(self.class_names_))
+        start = passes.start(codes, len(self.classes_))
         if start.n == 0:
             raise SidelightError(
                 "No labeled document has a word: count words, or keep more of them."
@@ -293,7 +299,7 @@ class TextCategories(Clusterer):
         self.seeds_.sort_indices()
         self.class_category_ = seeds.category.astype(np.int32)
         names = [
-            _joined_names(self.class_names_[self.class_category_ == category].tolist())
+            _joined_names(self.classes_[self.class_category_ == category].tolist())
             for category in range(seeds.n)
         ]
         self.category_names_ = np.array(names, dtype=str)
@@ -316,7 +322,7 @@ class TextCategories(Clusterer):
             },
         }
         labeled = (codes >= 0) & (labels >= 0)
-        shape = (len(self.category_names_), len(self.class_names_))
+        shape = (len(self.category_names_), len(self.classes_))
         self.constituents_ = np.zeros(shape, dtype=np.int64)
         np.add.at(self.constituents_, (labels[labeled], codes[labeled]), 1)
         self.moved_ = np.flatnonzero(labeled & (self.class_category_[codes] != labels))
@@ -352,12 +358,12 @@ class TextCategories(Clusterer):
         """Classes that became one category, an array for each such category."""
         sizes = np.bincount(self.class_category_[self.class_category_ >= 0])
         several = np.flatnonzero(sizes > 1)
-        return [self.class_names_[self.class_category_ == category] for category in several]
+        return [self.classes_[self.class_category_ == category] for category in several]
 
     @property
     def killed_(self) -> Array:
         """Classes whose category was deleted."""
-        return self.class_names_[self.class_category_ < 0]
+        return self.classes_[self.class_category_ < 0]
 
     @property
     def outliers_(self) -> IntArray:

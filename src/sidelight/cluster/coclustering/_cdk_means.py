@@ -62,10 +62,10 @@ class CDKMeans(Clusterer):
     ----------
     n_clusters : int >= 1, default=3
         Number of co-clusters.
-    variant : {"auto", "published"}, default="auto"
+    variant : {"default", "published"}, default="default"
         Weights of the bi-sets, and treatment of must-links and cannot-links.
 
-        - ``"auto"``: every covered cell counts once, whatever the number of bi-sets around it;
+        - ``"default"``: every covered cell counts once, whatever the number of bi-sets around it;
           must-linked rows (columns) are one row (column), with the ones that at least
           half of them have, and its concepts are the bi-sets. Elements that must be apart are left
           out of a bi-set where it goes to the cluster of the other.
@@ -85,7 +85,7 @@ class CDKMeans(Clusterer):
     on_blocked : {"skip", "fail"}, default="skip"
         Treatment of bi-sets that no cluster may take because of cannot-links: left out and counted
         in ``n_skipped_``, or an error where it happens in every restart. None is blocked with
-        ``variant="auto"``.
+        ``variant="default"``.
     binarize : "mean" or float in [0, 1] or None, default=None
         Rule that makes a table 0/1: "mean" for ones above the mean of the column, a share for ones
         above this share of the largest value of the column. None takes zeros and ones only.
@@ -121,7 +121,7 @@ class CDKMeans(Clusterer):
         Rows in no cluster, by position, with the statement or setting that is responsible.
     uncovered_columns_ : dict of int to str
         Columns in no cluster, by position, with the statement or setting that is responsible.
-    stability_ : dict of str to ndarray
+    restarts_ : dict of str to ndarray
         Of every restart that could be kept: ``objective``, and the adjusted Rand index of its
         clusters with those that were, ``row_agreement`` and ``column_agreement``.
     thresholds_ : ndarray of shape (n_features,) or None
@@ -138,9 +138,9 @@ class CDKMeans(Clusterer):
     -----
     Basu, Davidson, Wagstaff (eds.), Constrained Clustering, chapter 6. Must-links hold, since
     must-linked elements are in the same bi-sets and so have the same weights; two elements that
-    must be apart never have a weight in the same cluster. With ``variant="auto"`` an element with a
-    cannot-link that all its bi-sets left out goes to the admissible cluster most like its ones.
-    Bounds on gaps hold for every bi-set, but only tend to hold for clusters.
+    must be apart never have a weight in the same cluster. With ``variant="default"`` an element
+    with a cannot-link that all its bi-sets left out goes to the admissible cluster most like its
+    ones. Bounds on gaps hold for every bi-set, but only tend to hold for clusters.
 
     Pairs of rows change little on rows that nothing was said about; as published they made them
     worse on tables of purchases (:doc:`experiment </results/published/coclustering>`).
@@ -157,7 +157,7 @@ class CDKMeans(Clusterer):
 
     n_clusters: Count = 3
     _: KW_ONLY
-    variant: Variant = "auto"
+    variant: Variant = "default"
     min_rows: Count = 1
     min_columns: Count = 1
     max_concepts: Count = 1_000_000
@@ -322,12 +322,12 @@ class CDKMeans(Clusterer):
         means = grouping.means(best.best)
         rows, columns = first_largest(means.rows), first_largest(means.columns)
         agreement = [self._agreement(one, grouping, rows, columns) for one in restarts]
-        self.stability_ = {
+        self.restarts_ = {
             "objective": np.array([one.objective for one in restarts]),
             "row_agreement": np.array([one[0] for one in agreement]),
             "column_agreement": np.array([one[1] for one in agreement]),
         }
-        if self.variant == "auto":
+        if self.variant == "default":
             both = place_trimmed(np.concatenate([rows, columns]), covers, table, means, known)
             rows, columns = both[: len(rows)], both[len(rows) :]
         place = known.row_order.rank if known.row_order is not None else np.arange(len(rows))
@@ -379,5 +379,5 @@ def _blocked(restarts: list[Restart]) -> SidelightError:
         f"In every restart there were bi-sets that no cluster may take, at least {fewest} of "
         f"{len(restarts[0].best.labels)}: all clusters hold an element that must be apart from one "
         f"of theirs. Use {setting('on_blocked', 'skip')} to leave them out, "
-        f"{setting('variant', 'auto')}, more clusters, or more restarts ({setting('n_init')})."
+        f"{setting('variant', 'default')}, more clusters, or more restarts ({setting('n_init')})."
     )

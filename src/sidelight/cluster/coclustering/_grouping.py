@@ -114,12 +114,12 @@ class Grouping:
         self.concepts = concepts
         self.n_clusters = n_clusters
         self.edges = known.edges
-        self._trims = variant == "auto"
+        self._trims = variant == "default"
         n_rows = concepts.n_rows
         # A block of many columns has exponentially more concepts than one of few: counted alike,
         # they would split the large block and leave none for the small one.
         self.weights = np.ones(len(concepts))
-        if variant == "auto":
+        if variant == "default":
             covers = np.zeros((n_rows, concepts.n_columns), np.int32)
             cells_once(concepts.row_words, concepts.column_words, covers, self.weights)
         self._vertex = (known.vertex[:n_rows], known.vertex[n_rows:])

@@ -18,7 +18,7 @@ from sidelight.base import Clusterer
 from sidelight.cluster.coclustering._numbering import clusters_along, renumbered
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
-from sidelight.evaluation._coclustering import information
+from sidelight.evaluation.inner import information
 from sidelight.exceptions import SidelightError
 from sidelight.tags import MethodTags
 

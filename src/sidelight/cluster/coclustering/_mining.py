@@ -161,7 +161,7 @@ def find_bi_sets(
 ) -> Found:
     """Find the bi-sets of a table that satisfy what is known.
 
-    With ``variant="auto"`` those of the table in which elements that belong together are one;
+    With ``variant="default"`` those of the table in which elements that belong together are one;
     they may have elements that must be apart.
     """
     sides = prepare(table, known, variant)

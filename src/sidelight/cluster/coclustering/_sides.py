@@ -82,7 +82,7 @@ def prepare(table: Array, known: Statements, variant: Variant) -> TwoSides:
     named = np.unique(component, return_inverse=True)[1]
     many = np.bincount(named)[named] > 1
     constrained = many | (known.vertex >= 0)
-    codes = component if variant == "auto" else np.arange(n + d)
+    codes = component if variant == "default" else np.arange(n + d)
     row_of = np.unique(codes[:n], return_inverse=True)[1]
     column_of = np.unique(codes[n:], return_inverse=True)[1]
     merged = _contract(_contract(table, row_of).T, column_of).T

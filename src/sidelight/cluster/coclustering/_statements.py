@@ -16,13 +16,12 @@ from sidelight._kernels.cluster.coclustering.concepts import pack
 from sidelight._typing import Array, IntArray
 from sidelight._words import worded
 from sidelight.constraints import Constraints, CrossLinks, Ordering
-from sidelight.constraints.algebra._alignment import align_to_ids, own_ids
-from sidelight.constraints.algebra._canonical import RowIndex, as_ids
+from sidelight.constraints.inner import RowIndex, align_to_ids, as_ids, own_ids
 from sidelight.exceptions import SidelightError, UnknownIds
 
 #: Ways to satisfy must-links and cannot-links: elements that belong together are merged and those
 #: that must be apart are left out of bi-sets, or concepts with other elements are dropped.
-Variant: TypeAlias = Literal["auto", "published"]
+Variant: TypeAlias = Literal["default", "published"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -52,37 +52,37 @@ def row_costs(source: RowSource, centers: Array, geometry: str) -> Array:
 class _DirectionsBase(_KMeansBase):
     """k-means whose rows are points or directions, without side information about rows.
 
-    Methods on directions alone have no parameter ``geometry``.
+    Methods on directions alone have no parameter ``metric``.
     """
 
-    geometry: Geometry = "cosine"
+    metric: Geometry = "cosine"
 
     _uses_pairs = "HMRFKMeans uses them for directions."
 
     @property
     def _takes_directions(self) -> bool:
-        return self.geometry == "cosine"
+        return self.metric == "cosine"
 
     @property
     def _project(self) -> Project | None:
-        return onto_sphere if self.geometry == "cosine" else None
+        return onto_sphere if self.metric == "cosine" else None
 
     def _validate_rows(self, X: Any, *, reset: bool) -> RowSource:
         """Check rows; new ones become directions here, those of a fit once they have names."""
         source = super()._validate_rows(X, reset=reset)
-        return source if reset or self.geometry != "cosine" else UnitRows(source)
+        return source if reset or self.metric != "cosine" else UnitRows(source)
 
     def _validate_fit(
         self, X: Any, y: Any, constraints: Constraints | None
     ) -> tuple[RowSource, Constraints]:
         source, known = super()._validate_fit(X, y, constraints)
-        if self.geometry == "cosine":
+        if self.metric == "cosine":
             source = UnitRows(source, known.name_rows)
         return source, known
 
     def _start(self, source: RowSource, rng: np.random.RandomState, weights: Array | None) -> Array:
         centers = super()._start(source, rng, weights)
-        if isinstance(self.init, str) or self.geometry != "cosine":
+        if isinstance(self.init, str) or self.metric != "cosine":
             return centers
         lengths = row_lengths(centers)
         if np.any(lengths == 0):
@@ -93,7 +93,7 @@ class _DirectionsBase(_KMeansBase):
 
     def _in_units(self, result: LloydResult) -> LloydResult:
         """Turn squared distances of unit vectors into ``1 - cosine``."""
-        if self.geometry != "cosine":
+        if self.metric != "cosine":
             return result
         return dataclasses.replace(
             result,
@@ -103,12 +103,12 @@ class _DirectionsBase(_KMeansBase):
         )
 
     def transform(self, X: Any) -> Array:
-        if self.geometry != "cosine":
+        if self.metric != "cosine":
             return super().transform(X)
         check_is_fitted(self)
         source = self._validate_rows(X, reset=False)
-        return row_costs(source, self.cluster_centers_, self.geometry)
+        return row_costs(source, self.cluster_centers_, self.metric)
 
     def _predicted_costs(self, source: RowSource) -> Array:
         squared = super()._predicted_costs(source)
-        return squared / 2 if self.geometry == "cosine" else squared
+        return squared / 2 if self.metric == "cosine" else squared

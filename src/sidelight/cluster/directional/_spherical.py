@@ -46,8 +46,6 @@ class SphericalKMeans(_DirectionsBase, KMeans):
         Unit centers, in the element type of the rows.
     mean_cosine_ : float
         Weighted mean of the cosines of the rows with their centers (SOF); the larger the better.
-    inertia_ : float
-        ``J`` at the end; equals ``objective_``.
 
     See Also
     --------
@@ -78,7 +76,7 @@ class SphericalKMeans(_DirectionsBase, KMeans):
     def _fit_weighted(self, source: RowSource, known: Constraints, weights: Array | None) -> Self:
         super()._fit_weighted(source, known, weights)
         mass = source.n_rows if weights is None else np.sum(weights, dtype=np.float64)
-        self.mean_cosine_ = 1 - self.inertia_ / float(mass)
+        self.mean_cosine_ = 1 - self.objective_ / float(mass)
         return self
 
     def _set_fitted_attributes(self, result: LloydResult, constraints: Constraints) -> Self:

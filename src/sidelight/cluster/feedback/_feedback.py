@@ -11,6 +11,7 @@ from scipy.special import logsumexp, softmax
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.em.loop import Parameters, em, log_joint_blocks
 from sidelight._fit.parameters import Count, FiniteNonNegative, Seed, Verbosity, estimator
 from sidelight._typing import Array
 from sidelight._warn import warn
@@ -30,10 +31,9 @@ from sidelight.cluster.feedback._statements import (
 )
 from sidelight.cluster.feedback._term_weights import Documents, Pull, evidence, normalize, warp
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._alignment import own_ids
+from sidelight.constraints.inner import own_ids
 from sidelight.engine import as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
-from sidelight.mixture._core import Parameters, em, log_joint_blocks
 from sidelight.tags import MethodTags
 
 #: Price of a violated pair, in documents that would rather be in another cluster.
@@ -100,8 +100,8 @@ class FeedbackClustering(Clusterer):
         where ``u_j`` is about 1 for a term that distinguishes documents to be separated and about
         -1 for one that distinguishes documents to be joined; kept within 0.01 and 20, and scaled
         such that all words together weigh as much as before.
-    variant : {"weighted", "published"}, default="weighted"
-        ``"weighted"``: documents are compared with their mean weighted by length, so that every
+    variant : {"default", "published"}, default="default"
+        ``"default"``: documents are compared with their mean weighted by length, so that every
         ``g_j`` is at least 0, and the m-step counts every term ``γ_j`` times, so that the objective
         never rises. ``"published"``: they are compared with their midpoint, and the m-step counts
         every term once.
@@ -132,7 +132,7 @@ class FeedbackClustering(Clusterer):
     objective_ : float
         Minus the penalized log-likelihood; it was minimized.
     history_ : ndarray
-        Objective at every iteration of the best restart; never rises with ``variant="weighted"``.
+        Objective at every iteration of the best restart; never rises with ``variant="default"``.
     n_violations_ : int
         Number of stated pairs, feedback included, that the labels violate.
 
@@ -165,7 +165,7 @@ class FeedbackClustering(Clusterer):
     _: KW_ONLY
     schedule: Literal["all", "unsatisfied"] = "all"
     step: FiniteNonNegative = 2.0
-    variant: Literal["weighted", "published"] = "weighted"
+    variant: Literal["default", "published"] = "default"
     min_df: Count = 2
     n_init: Count = 5
     max_iter: Count = 200
@@ -180,7 +180,7 @@ class FeedbackClustering(Clusterer):
             enforcement="soft",
             source="Cohn, Caruana, McCallum; Constrained Clustering 2",
             complexity="O(nnz k) per iteration, O(nnz + (n + V) k) memory",
-            monotone=self.variant == "weighted",
+            monotone=self.variant == "default",
             sparse=True,
             as_they_are=True,
         )

@@ -16,9 +16,10 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
 
+from sidelight._fit.em.discrete import MultinomialComponents
+from sidelight._fit.em.loop import EMResult, Statistics, log_joint_blocks
 from sidelight._typing import Array
 from sidelight.engine import RowSource
-from sidelight.mixture._core import EMResult, MultinomialComponents, Statistics, log_joint_blocks
 
 
 @dataclass(frozen=True)

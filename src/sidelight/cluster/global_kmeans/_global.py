@@ -34,8 +34,8 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
 
     Minimizes ``E = Σ_i w_i ‖x_i - μ_{l_i}‖²`` as :class:`KMeans` does. The solution for ``k``
     clusters starts from that for ``k - 1`` and one candidate as a further center (Verbeek 2004,
-    section 3.3). With ``search="full"`` Lloyd's algorithm runs from every candidate and the lowest
-    error is kept; the published fast version (``search="fast"``, ``n_trials=1``) runs it from the
+    section 3.3). With ``method="full"`` Lloyd's algorithm runs from every candidate and the lowest
+    error is kept; the published fast version (``method="fast"``, ``n_trials=1``) runs it from the
     candidate ``p`` with the largest
 
     ``b_p = Σ_i w_i max(d_i - ‖x_i - p‖², 0)``,
@@ -59,7 +59,7 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
     ----------
     n_clusters : int >= 1, default=8
         Number of clusters ``k`` of the last solution.
-    search : {"fast", "full"}, default="fast"
+    method : {"fast", "full"}, default="fast"
         How a candidate is chosen. ``"full"`` is for some thousand rows at most.
     candidates : {"all", "kd-tree"} or array, default="all"
         Where a further center may start: at every row, at the means of the buckets of a kd-tree
@@ -68,7 +68,7 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
     n_candidates : int >= 1 or None, default=None
         Number of buckets of the kd-tree; ``2 n_clusters`` by default.
     n_trials : int >= 1 or "auto", default="auto"
-        Trials per further cluster with ``search="fast"``; 1 is the published fast version.
+        Trials per further cluster with ``method="fast"``; 1 is the published fast version.
         ``"auto"`` is a trial for every 20 rows, at least 4, and a single one on large tables, where
         several would take long.
     max_iter : int >= 1, default=300
@@ -81,13 +81,11 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
 
     Attributes
     ----------
-    search_ : dict of ndarray
-        The solutions for 1, 2, ... clusters: ``"n_clusters"``, ``"inertia"`` (the error ``E``) and
-        ``"cluster_centers"`` (an array of centers each).
+    search_ : dict of str to ndarray
+        The solutions for 1, 2, ... clusters: ``"n_clusters"``, ``"objective"`` (the error ``E``)
+        and ``"cluster_centers"`` (an array of centers each).
     labels_ : ndarray of int32, shape (n_samples,)
         Cluster of every row: the center nearest to it, or to the mean of its must-link component.
-    inertia_ : float
-        ``E`` at the end; equals ``objective_``.
     history_ : ndarray
         ``E`` of the solutions for fewer clusters, then at every iteration of the last run; never
         rises.
@@ -114,14 +112,14 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
     >>> from sidelight.cluster import GlobalKMeans
     >>> X = np.array([[0.0], [1.0], [5.0], [6.0], [20.0]])
     >>> model = GlobalKMeans(n_clusters=3).fit(X)
-    >>> model.search_["inertia"].round(2).tolist()
+    >>> model.search_["objective"].round(2).tolist()
     [257.2, 26.0, 1.0]
     >>> sorted(model.search_["cluster_centers"][1].ravel().tolist())
     [3.0, 20.0]
     """
 
     _: KW_ONLY
-    search: Literal["fast", "full"] = "fast"
+    method: Literal["fast", "full"] = "fast"
     candidates: Literal["all", "kd-tree"] | ArrayLike = "all"
     n_candidates: Count | None = None
     n_trials: Count | Auto = "auto"
@@ -156,7 +154,7 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
         result = solutions.find(self.n_clusters)
         self.search_ = {
             "n_clusters": np.arange(1, len(solutions.errors) + 1),
-            "inertia": np.array(solutions.errors) + scatter,
+            "objective": np.array(solutions.errors) + scatter,
             "cluster_centers": _array_of(solutions.centers),
         }
         whole = replace(
@@ -169,8 +167,8 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
 
     def _check_options(self) -> None:
         """Refuse options that do not go together."""
-        if self.search == "full" and self.n_trials not in ("auto", 1):
-            raise InvalidParameter("search='full' tries every candidate: n_trials is for 'fast'.")
+        if self.method == "full" and self.n_trials not in ("auto", 1):
+            raise InvalidParameter("method='full' tries every candidate: n_trials is for 'fast'.")
         if self.n_candidates is not None and not (
             isinstance(self.candidates, str) and self.candidates == "kd-tree"
         ):
@@ -179,7 +177,7 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
             )
 
     def _number_of_trials(self, rows: Array) -> int:
-        if self.search == "full":
+        if self.method == "full":
             return 1
         if isinstance(self.n_trials, str):
             return number_of_trials(*rows.shape)
@@ -202,11 +200,11 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
         else:
             present = points.weights > 0
             candidates = points.rows if present.all() else points.rows[present]
-        if self.n_clusters > 1 and n_rows * len(candidates) > MOST_PAIRS[self.search]:
+        if self.n_clusters > 1 and n_rows * len(candidates) > MOST_PAIRS[self.method]:
             raise SidelightError(
-                f"search={self.search!r} would compare {n_rows:,} rows with {len(candidates):,} "
+                f"method={self.method!r} would compare {n_rows:,} rows with {len(candidates):,} "
                 "candidates for every further cluster; use candidates='kd-tree'"
-                + (" or search='fast'." if self.search == "full" else ".")
+                + (" or method='fast'." if self.method == "full" else ".")
             )
         return candidates
 
@@ -295,7 +293,7 @@ class _Solutions:
             "description": f"GlobalKMeans, start of cluster {len(centers) + 1}",
             "verbose": model.verbose,
         }
-        if model.search == "fast":
+        if model.method == "fast":
             gains = candidate_gains(self.points, centers, candidates, **show)
             return self._with(centers, None if gains is None else -gains)
         errors = trial_errors(

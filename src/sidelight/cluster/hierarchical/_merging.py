@@ -27,7 +27,7 @@ from sidelight._kernels.cluster.nn_chain import (
 )
 from sidelight._progress import stage_progress
 from sidelight._typing import Array
-from sidelight.assignment._coloring import check_coloring
+from sidelight.assignment.inner import check_coloring
 
 #: Seconds to decide whether one merge leaves enough colors, and for all such searches of a fit;
 #: a merge that is not decided in time counts as harmful, which is always safe.

@@ -12,7 +12,7 @@ from sidelight.cluster._core._lloyd import LloydResult, _CentersBase, lloyd
 from sidelight.cluster._core._starts import Starts
 from sidelight.cluster.kmeans._hard_assignment import DeadEnd, hard_constrained_rows
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._contraction import contract
+from sidelight.constraints.inner import contract
 from sidelight.exceptions import SidelightError
 from sidelight.tags import MethodTags
 
@@ -36,13 +36,13 @@ class COPKMeans(_CentersBase):
 
     Parameters
     ----------
-    variant : {"auto", "exact", "published"}, default="auto"
+    variant : {"default", "exact", "published"}, default="default"
         Assignment of components with cannot-links at given centers.
 
-        - ``"auto"``: one by one to the nearest admissible center, in several orders, and improved
-          one by one; solved exactly when every order ends in a dead end, so that the fit fails only
-          when it must. An assignment is only taken if it is no worse than the last one, so that
-          ``V`` never rises.
+        - ``"default"``: one by one to the nearest admissible center, in several orders, and
+          improved one by one; solved exactly when every order ends in a dead end, so that the fit
+          fails only when it must. An assignment is only taken if it is no worse than the last one,
+          so that ``V`` never rises.
         - ``"exact"``: the cheapest admissible assignment, at every iteration.
         - ``"published"``: rows in random order, each to the nearest center that violates nothing so
           far; a dead end raises. ``V`` may rise.
@@ -55,8 +55,6 @@ class COPKMeans(_CentersBase):
 
     Attributes
     ----------
-    inertia_ : float
-        ``V`` at the end; equals ``objective_``.
     history_ : ndarray
         ``V`` at every iteration; never rises, except with ``variant="published"``.
     n_violations_ : int
@@ -87,7 +85,7 @@ class COPKMeans(_CentersBase):
     """
 
     _: KW_ONLY
-    variant: Literal["auto", "exact", "published"] = "auto"
+    variant: Literal["default", "exact", "published"] = "default"
     init: Literal["auto", "neighborhoods", "k-means++", "random"] | ArrayLike = "auto"
     n_init: Count = 10
     time_limit: Positive = 60.0
@@ -154,7 +152,7 @@ def _explain(dead_end: DeadEnd, known: Constraints, n_starts: int) -> SidelightE
     return SidelightError(
         f"The published assignment ended in a dead end, in {tried}: every cluster already "
         f"held a row that {blocked} must be apart from ({', '.join(others)}). This does not mean "
-        "that the constraints cannot be satisfied: use variant='auto', which tries other orders "
+        "that the constraints cannot be satisfied: use variant='default', which tries other orders "
         "and then solves the assignment exactly; or more clusters; or PCKMeans, which may violate "
         "constraints at a price."
     )

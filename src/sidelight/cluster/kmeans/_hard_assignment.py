@@ -13,8 +13,8 @@ from sidelight._kernels.cluster.icm import conditional_modes, labeled_total
 from sidelight._typing import Array, IntArray
 from sidelight.assignment import assign, greedy_assign
 from sidelight.cluster._core._distances import PointCosts
-from sidelight.cluster._core._lloyd import ConstrainedRows
-from sidelight.constraints.algebra._contraction import Contraction
+from sidelight.cluster._core._lloyd import ConstrainedRows, Relabeled
+from sidelight.constraints.inner import Contraction
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 
@@ -64,13 +64,13 @@ class HardConstrainedRows(ConstrainedRows):
         self._conflicting = np.unique(contraction.conflicts)
         self._labels = np.empty(0, np.int64)
 
-    def assign(self, centers: Array) -> tuple[IntArray, float]:
+    def relabel(self, centers: Array, nearest: Array | None = None) -> Relabeled:
         """Return the labels of the rows; nothing is violated, so there is no penalty."""
         cost, self._labels = self._points.at(centers)
         if len(self._conflicting):
             nodes = self._conflicting
             self._labels[nodes] = self._separate(cost[nodes], self._labels[nodes])
-        return self._labels[self._component], 0.0
+        return Relabeled(self._labels[self._component])
 
     def farthest(self, centers: Array, n: int) -> Array:
         """Return at most ``n`` components (their points) for clusters that are empty."""

@@ -32,8 +32,8 @@ class KMeans(_WeightedRowsMixin, _KMeansBase):
 
     Attributes
     ----------
-    inertia_ : float
-        Sum of squared distances of the rows to their centers; equals ``objective_``.
+    objective_ : float
+        Sum of squared distances of the rows to their centers: the ``inertia_`` of scikit-learn.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class KMeans(_WeightedRowsMixin, _KMeansBase):
     >>> model = KMeans(n_clusters=2, random_state=0).fit(X)
     >>> bool(model.labels_[0] == model.labels_[1] != model.labels_[2])
     True
-    >>> float(round(model.inertia_, 6))
+    >>> float(round(model.objective_, 6))
     0.01
     """
 

@@ -11,7 +11,13 @@ from sidelight._fit.parameters import ArrayLike, Auto, Count, FiniteNonNegative,
 from sidelight._typing import Array, IntArray
 from sidelight._warn import warn
 from sidelight.cluster._core._distances import PointCosts
-from sidelight.cluster._core._lloyd import LloydResult, PricedRows, _CentersBase, lloyd
+from sidelight.cluster._core._lloyd import (
+    ConstrainedRows,
+    LloydResult,
+    Relabeled,
+    _CentersBase,
+    lloyd,
+)
 from sidelight.cluster._core._starts import Starts, likely_twins
 from sidelight.cluster.pairs._penalties import Penalties, resolve_penalty
 from sidelight.constraints import Constraints
@@ -52,15 +58,17 @@ class PCKMeans(_CentersBase):
     neighborhoods : {"farthest-first", "largest", "clique"}, default="farthest-first"
         Choice of the must-link components that give centers when there are more than
         ``n_clusters``.
-    variant : {"auto", "published"}, default="auto"
+    variant : {"default", "published"}, default="default"
         Start from neighborhoods. ``"published"`` takes the largest ones, whatever
-        ``neighborhoods`` says, and puts missing centers near the global mean; ``"auto"`` finds
+        ``neighborhoods`` says, and puts missing centers near the global mean; ``"default"`` finds
         missing centers by D² sampling given the others.
 
     Attributes
     ----------
     penalty_ : float
         The penalty that was used.
+    inertia_ : float
+        Sum of squared distances of the rows to their centers.
 
     See Also
     --------
@@ -89,8 +97,10 @@ class PCKMeans(_CentersBase):
     penalty: FiniteNonNegative | Auto = "auto"
     init: Literal["auto", "neighborhoods", "k-means++", "random"] | ArrayLike = "auto"
     neighborhoods: Literal["farthest-first", "largest", "clique"] = "farthest-first"
-    variant: Literal["auto", "published"] = "auto"
+    variant: Literal["default", "published"] = "default"
     n_init: Count = 10
+
+    _has_inertia = True
 
     def __sidelight_tags__(self) -> MethodTags:
         return self._method_tags(
@@ -146,7 +156,7 @@ def _warn_of_twins(starts: Starts, known: Constraints) -> None:
         )
 
 
-class SoftConstrainedRows(PricedRows):
+class SoftConstrainedRows(ConstrainedRows):
     """Rows under constraints, labeled by iterated conditional modes.
 
     They start from the nearest centers, as the centers have moved, and from their last labels only
@@ -164,6 +174,8 @@ class SoftConstrainedRows(PricedRows):
         Generator for the order of the sweeps.
     """
 
+    begin_nearest = True
+
     def __init__(
         self, penalties: Penalties, points: PointCosts, random_state: np.random.RandomState
     ) -> None:
@@ -174,8 +186,9 @@ class SoftConstrainedRows(PricedRows):
         self._labels: IntArray | None = None
         self._cost: Array | None = None
 
-    def leave(self, centers: Array, nearest: Array) -> tuple[Array, float, tuple[Array, ...]]:
+    def relabel(self, centers: Array, nearest: Array | None = None) -> Relabeled:
         """Return the labels of the rows, their penalty, and what the labels add to the sums."""
+        assert nearest is not None
         labels = self._penalties.start(nearest, len(centers))
         contested = self._penalties.contested(labels)
         if contested.any():
@@ -183,7 +196,7 @@ class SoftConstrainedRows(PricedRows):
         self._labels, own = labels, labels[: len(self.rows)]
         left = np.flatnonzero(own != nearest)
         corrections = self._points.moved(centers, left, nearest[left], own[left])
-        return own, self._penalties.value(labels), corrections
+        return Relabeled(own, self._penalties.value(labels), corrections)
 
     def _settle(self, centers: Array, start: Array, contested: Array) -> Array:
         """Return labels of a local optimum; only contested nodes may leave where they start."""

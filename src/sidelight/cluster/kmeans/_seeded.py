@@ -17,6 +17,7 @@ from sidelight.cluster._core._distances import PointCosts
 from sidelight.cluster._core._lloyd import (
     ConstrainedRows,
     LloydResult,
+    Relabeled,
     _KMeansBase,
     _WeightedRowsMixin,
     lloyd,
@@ -45,7 +46,7 @@ class SeededKMeans(_WeightedRowsMixin, _KMeansBase):
     Minimizes ``J = Σ_i w_i ‖x_i - μ_{l_i}‖²`` by Lloyd's algorithm from ``μ_h`` = the mean of the
     seeds of class ``h`` (Basu, Banerjee, Mooney 2002). The labels only choose the start: seeds may
     leave their cluster, so wrong ones do little harm. Cluster ``h`` stands for
-    ``seed_classes_[h]``; clusters beyond the known classes start by k-means++ given the others.
+    ``classes_[h]``; clusters beyond the known classes start by k-means++ given the others.
 
     Labels come as ``y`` with -1 for unknown, or in ``constraints``. Must-links and groups pass a
     label on to all rows they join; pairs that reach no label are not used, and a warning says so.
@@ -61,7 +62,7 @@ class SeededKMeans(_WeightedRowsMixin, _KMeansBase):
 
     Attributes
     ----------
-    seed_classes_ : ndarray of shape (n_classes,)
+    classes_ : ndarray of shape (n_classes,)
         Names of the classes that the first clusters stand for.
 
     Examples
@@ -72,7 +73,7 @@ class SeededKMeans(_WeightedRowsMixin, _KMeansBase):
     >>> model = SeededKMeans(n_clusters=3, random_state=0).fit(X, y=[7, -1, 3, -1, -1])
     >>> model.labels_
     array([1, 1, 0, 0, 2], dtype=int32)
-    >>> model.seed_classes_
+    >>> model.classes_
     array([3, 7])
     """
 
@@ -86,7 +87,7 @@ class SeededKMeans(_WeightedRowsMixin, _KMeansBase):
         "``init`` is an array or when every cluster has seeds.",
     }
     _common_attributes: ClassVar[Mapping[str, str]] = {
-        "seed_classes_ : ndarray of shape (n_classes,)": "Names of the classes that the first "
+        "classes_ : ndarray of shape (n_classes,)": "Names of the classes that the first "
         "clusters stand for.",
         **_KMeansBase._common_attributes,
     }
@@ -122,7 +123,7 @@ class SeededKMeans(_WeightedRowsMixin, _KMeansBase):
 
         all_starts_equal = len(given) == self.n_clusters or not isinstance(self.init, str)
         result = self._best_restart(1 if all_starts_equal else self.n_init, run, source)
-        self.seed_classes_ = seeds.classes
+        self.classes_ = seeds.classes
         return self._set_fitted_attributes(result, known)
 
     def _find_seeds(self, known: Constraints) -> _Seeds:
@@ -231,6 +232,8 @@ class ConstrainedKMeans(SeededKMeans):
         Cluster of every row; the nearest center except for seeds.
     penalty_ : float
         The penalty that was used.
+    inertia_ : float
+        Sum of squared distances of the rows to their centers.
 
     Examples
     --------
@@ -246,6 +249,8 @@ class ConstrainedKMeans(SeededKMeans):
 
     _: KW_ONLY
     penalty: NonNegative | Auto = np.inf
+
+    _has_inertia = True
 
     def __sidelight_tags__(self) -> MethodTags:
         return replace(
@@ -283,8 +288,8 @@ class _KeptSeeds(ConstrainedRows):
     def __init__(self, seeds: _Seeds) -> None:
         self.rows, self._clusters = seeds.rows, seeds.clusters
 
-    def assign(self, centers: Array) -> tuple[Array, float]:
-        return self._clusters, 0.0
+    def relabel(self, centers: Array, nearest: Array | None = None) -> Relabeled:
+        return Relabeled(self._clusters)
 
 
 class _CostlySeeds(_KeptSeeds):
@@ -294,12 +299,12 @@ class _CostlySeeds(_KeptSeeds):
         super().__init__(seeds)
         self._points, self._weights, self._price = points, weights, price
 
-    def assign(self, centers: Array) -> tuple[Array, float]:
+    def relabel(self, centers: Array, nearest: Array | None = None) -> Relabeled:
         costs = self._points.at(centers)[0] + self._price
         costs[np.arange(len(self.rows)), self._clusters] -= self._price
         labels = np.argmin(costs, axis=1)
         left = self._weights[labels != self._clusters]
-        return labels, self._price * float(np.sum(left, dtype=np.float64))
+        return Relabeled(labels, self._price * float(np.sum(left, dtype=np.float64)))
 
 
 def _seed_means(source: RowSource, seeds: _Seeds, weights: Array | None) -> Array:

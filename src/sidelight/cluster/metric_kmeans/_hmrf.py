@@ -57,7 +57,7 @@ class HMRFKMeans(_LearnedDistanceBase):
     divergence : {"euclidean", "cosine", "kl"}, default="euclidean"
         How far a row is from a center. Rows of zeros have no direction and are refused with
         ``"cosine"``, as negative values are with ``"kl"``.
-    prior : float > 0, finite, default=1.0
+    prior_strength : float > 0, finite, default=1.0
         Strength of the prior that keeps the weights of the features near each other (``"cosine"``
         and ``"kl"``; see the notes).
 
@@ -83,17 +83,17 @@ class HMRFKMeans(_LearnedDistanceBase):
     are almost the same are told apart.
 
     Basu, Bilenko, Mooney (2004), A probabilistic framework for semi-supervised clustering. The
-    normalizer of the random field is dropped, as in the paper; what is minimized is this ``J``.
-    The prior of the weights is ``κ Σ_m (a_m²/2 - log a_m)`` for ``"kl"`` (Rayleigh; its weight step
-    has a closed form), where κ is ``prior`` times the mean over the features of the divergence of
-    all rows from their common center, and ``-κ Σ_m log(a_m/ā)`` for ``"cosine"``, where a common
-    factor of the weights means nothing (steps along the gradient) and κ is a tenth of ``prior``
-    times that divergence. ``φ_max`` is 1 for directions without negative values and 2
-    otherwise; for ``"kl"`` it is the sum over features of the largest φ between two values of the
-    feature, scaled once to the divergence of the two longest rows if they had nothing in common:
-    linear in the weights, so that the weight step is exact. Known classes and groups cost this
-    largest divergence times ``penalty`` for every row outside the cluster that stands for its class
-    or group.
+    normalizer of the random field is dropped, as in the paper; what is minimized is this ``J``. The
+    prior of the weights is ``κ Σ_m (a_m²/2 - log a_m)`` for ``"kl"`` (Rayleigh; its weight step has
+    a closed form), where κ is ``prior_strength`` times the mean over the features of the divergence
+    of all rows from their common center, and ``-κ Σ_m log(a_m/ā)`` for ``"cosine"``, where a common
+    factor of the weights means nothing (steps along the gradient) and κ is a tenth of
+    ``prior_strength`` times that divergence. ``φ_max`` is 1 for directions without negative values
+    and 2 otherwise; for ``"kl"`` it is the sum over features of the largest φ between two values of
+    the feature, scaled once to the divergence of the two longest rows if they had nothing in
+    common: linear in the weights, so that the weight step is exact. Known classes and groups cost
+    this largest divergence times ``penalty`` for every row outside the cluster that stands for its
+    class or group.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class HMRFKMeans(_LearnedDistanceBase):
 
     _: KW_ONLY
     divergence: Literal["euclidean", "cosine", "kl"] = "euclidean"
-    prior: FinitePositive = 1.0
+    prior_strength: FinitePositive = 1.0
 
     def __sidelight_tags__(self) -> MethodTags:
         return self._method_tags(
@@ -156,7 +156,7 @@ class HMRFKMeans(_LearnedDistanceBase):
     ) -> DivergenceProblem:
         learn = not known.is_empty
         return DivergenceProblem(
-            source, divergence, known, self.penalty_, float(self.prior), learn=learn
+            source, divergence, known, self.penalty_, float(self.prior_strength), learn=learn
         )
 
     def _polish(self, free: DivergenceProblem, seeds: Array) -> Array:

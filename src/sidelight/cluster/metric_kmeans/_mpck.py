@@ -19,7 +19,7 @@ from sidelight.cluster.metric_kmeans._metric_problem import MetricParameters, Me
 from sidelight.cluster.metric_kmeans._metrics import MetricDistances, Metrics, metric_pass
 from sidelight.cluster.pairs._penalties import SHORT, _MovingPricesBase
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._contraction import contract
+from sidelight.constraints.inner import contract
 from sidelight.engine import RowSource, as_rows
 from sidelight.tags import MethodTags
 
@@ -91,7 +91,7 @@ class MPCKMeans(_LearnedDistanceBase):
 
     Parameters
     ----------
-    metric : {"shared", "per-cluster"}, default="shared"
+    metric_type : {"shared", "per-cluster"}, default="shared"
         One metric for all clusters, or one each. Metrics of clusters need about ``5 d`` rows per
         cluster and are drawn towards their mean.
     shape : {"auto", "full", "diagonal"}, default="auto"
@@ -105,7 +105,7 @@ class MPCKMeans(_LearnedDistanceBase):
 
     Attributes
     ----------
-    metrics_ : ndarray of float64
+    metrics_ : ndarray
         The metric: shape (d, d) or (d,) when shared, with the number of clusters in front
         otherwise.
     inertia_ : float
@@ -153,7 +153,7 @@ class MPCKMeans(_LearnedDistanceBase):
     """
 
     _: KW_ONLY
-    metric: Literal["shared", "per-cluster"] = "shared"
+    metric_type: Literal["shared", "per-cluster"] = "shared"
     shape: Literal["auto", "full", "diagonal"] = "auto"
     max_distance: Literal["bound", "sweep", "exact"] = "bound"
 
@@ -173,7 +173,7 @@ class MPCKMeans(_LearnedDistanceBase):
             known,
             self.penalty_,
             self.n_clusters,
-            shared=self.metric == "shared",
+            shared=self.metric_type == "shared",
             full=full_metric(source) if self.shape == "auto" else self.shape == "full",
             max_distance=self.max_distance,
         )

@@ -57,7 +57,7 @@ from sidelight.cluster._core._lloyd import Labeling, LloydResult, _CentersBase, 
 from sidelight.cluster._core._starts import Starts
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 
 Parameters = TypeVar("Parameters")
 
@@ -538,6 +538,8 @@ class _MovingPricesBase(_CentersBase):
     n_init: Count = 10
     max_iter: Count = 100
     tol: NonNegative = 1e-6
+
+    _has_inertia = True
 
     def _fit_problem(
         self,

@@ -16,7 +16,7 @@ from scipy import sparse
 from sidelight._fit.alternation import alternate
 from sidelight._typing import Array
 from sidelight.assignment import SizedAssignment, assign_sized
-from sidelight.assignment._prices import better_prices
+from sidelight.assignment.inner import better_prices
 from sidelight.cluster._core._lloyd import LloydResult
 from sidelight.cluster.sized._geometry import Geometry, Statistics, reseed_empty
 from sidelight.constraints import Closure

@@ -51,6 +51,7 @@ class _SizeConstrained(_KMeansBase):
     _common_parameters: ClassVar = {**_KMeansBase._common_parameters, **SIZED_PARAMETERS}
     _common_attributes: ClassVar = {**_KMeansBase._common_attributes, **SIZED_ATTRIBUTES}
     _geometry: ClassVar[type[Squares] | type[Manhattan]]
+    _has_inertia = True
 
     _: KW_ONLY
     min_size: NonNegative | ArrayLike | None = None

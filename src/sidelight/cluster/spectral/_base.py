@@ -26,7 +26,7 @@ from sidelight.cluster.spectral._rounding import mean_places, refine_cut
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.graphs import Similarity, cut_values, degrees, similarity_graph
-from sidelight.graphs._laplacian import check_graph, inverse_root
+from sidelight.graphs.inner import check_graph, inverse_root
 
 #: Accuracy of eigenvalues that is enough for labels.
 EIGEN_TOL = 1e-4
@@ -40,7 +40,7 @@ SPECTRAL_PARAMETERS = {
     "them); or ``X`` holds the similarities.",
     "weights": "Similarity of joined rows, see :func:`sidelight.graphs.neighbor_graph`.",
     "n_neighbors": "Number of neighbors of a row.",
-    "sigma": "Width of Gaussian weights; the median distance of the last neighbor by default.",
+    "sigma": 'Width of Gaussian weights; "auto" is the median distance of the last neighbor.',
     "n_init": "Number of restarts of k-means in the embedding.",
 }
 
@@ -112,13 +112,13 @@ class _SpectralBase(Clusterer):
     graph: Any = "neighbors"
     weights: Literal["gaussian", "local", "cosine", "fuzzy", "connectivity"] = "local"
     n_neighbors: Count = 10
-    sigma: Any = None
+    sigma: Any = "auto"
     n_init: Count = 10
     verbose: Verbosity = 0
     random_state: Seed = None
 
     mutual = False
-    assign = "kmeans"
+    assign_labels = "kmeans"
     rounding = "best"
     refine = True
     objective = "normalized-cut"
@@ -179,7 +179,7 @@ class _SpectralBase(Clusterer):
         if not len(placed):
             return np.zeros_like(labels), np.zeros((1, found.vectors.shape[1]))
         rows = found.places[placed]
-        if self.assign == "rotation":
+        if self.assign_labels == "rotation":
             labels[placed], centers = discretize(rows, rng, self.n_init)
             return labels, centers
         with warnings.catch_warnings():

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from sidelight._fit.parameters import Count, FinitePositive, estimator
+from sidelight._fit.parameters import Auto, Count, FinitePositive, estimator
 from sidelight._progress import shown
 from sidelight._typing import Array
 from sidelight.base import CLUSTERER_ATTRIBUTES
@@ -62,7 +62,7 @@ class _ConstrainedSpectral(_SpectralBase):
     n_clusters: Count = 8
     _: KW_ONLY
     graph: Literal["neighbors", "full", "precomputed"] = "neighbors"
-    sigma: FinitePositive | None = None
+    sigma: FinitePositive | Auto = "auto"
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -75,7 +75,8 @@ class _ConstrainedSpectral(_SpectralBase):
         rng = check_random_state(self.random_state)
         k = int(self.n_clusters)
         with shown(self.verbose):
-            W, self._similarity = self._build_graph(rows, known, self.sigma)
+            width = None if self.sigma == "auto" else float(self.sigma)
+            W, self._similarity = self._build_graph(rows, known, width)
             self._warn_of_parts(W, k, known)
             distinct = k if self._similarity is None else n_distinct(rows, k)
             if len(known.mentioned):

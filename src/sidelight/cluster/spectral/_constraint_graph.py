@@ -7,7 +7,7 @@ from scipy import sparse
 
 from sidelight.constraints import Pairs
 from sidelight.graphs import degrees
-from sidelight.graphs._laplacian import inverse_root
+from sidelight.graphs.inner import inverse_root
 
 
 def constraint_graph(pairs: Pairs, n: int) -> sparse.csr_array:

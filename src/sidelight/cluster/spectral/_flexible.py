@@ -18,10 +18,10 @@ from sidelight.cluster.spectral._constrained import _ConstrainedSpectral, plain_
 from sidelight.cluster.spectral._constraint_graph import constraint_graph
 from sidelight.cluster.spectral._nystroem import Extension
 from sidelight.constraints import Constraints, known_pairs
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.graphs import degrees, laplacian
-from sidelight.graphs._laplacian import inverse_root
+from sidelight.graphs.inner import inverse_root
 from sidelight.tags import MethodTags
 
 #: Up to this many rows a dense solver is faster and exact.

@@ -15,9 +15,9 @@ from sidelight.cluster.spectral._base import Embedding
 from sidelight.cluster.spectral._constrained import _ConstrainedSpectral
 from sidelight.cluster.spectral._nystroem import Extension
 from sidelight.constraints import Constraints
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.graphs import degrees, normalized_graph
-from sidelight.graphs._laplacian import inverse_root
+from sidelight.graphs.inner import inverse_root
 from sidelight.tags import MethodTags
 
 #: Up to this many rows a dense solver is faster and exact.

@@ -18,7 +18,7 @@ from sklearn.metrics import pairwise_distances
 from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.graphs import degrees
-from sidelight.graphs._laplacian import inverse_root
+from sidelight.graphs.inner import inverse_root
 
 #: Eigenvalues of the landmarks below this share of the largest are rounding.
 RANK_TOLERANCE = 1e-10

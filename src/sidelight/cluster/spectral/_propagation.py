@@ -43,9 +43,9 @@ class PropagatedSpectralClustering(_ConstrainedSpectral):
 
     Parameters
     ----------
-    alpha : float in (0, 1), default=0.8
+    propagation : float in (0, 1), default=0.8
         Distance over which constraints spread: near 0 they stay at their rows. The paper has 0.2.
-    variant : {"rescaled", "published"}, default="rescaled"
+    variant : {"default", "published"}, default="default"
         Scale of the spread constraints: the largest is brought to 1, or they are left as in the
         paper, so that few constraints change little.
 
@@ -56,8 +56,8 @@ class PropagatedSpectralClustering(_ConstrainedSpectral):
     """
 
     _: KW_ONLY
-    alpha: Annotated[float, Interval(0, 1, open_low=True, open_high=True)] = 0.8
-    variant: Literal["rescaled", "published"] = "rescaled"
+    propagation: Annotated[float, Interval(0, 1, open_low=True, open_high=True)] = 0.8
+    variant: Literal["default", "published"] = "default"
 
     def __sidelight_tags__(self) -> MethodTags:
         return self._method_tags(
@@ -68,8 +68,8 @@ class PropagatedSpectralClustering(_ConstrainedSpectral):
     def _embed(
         self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState
     ) -> Embedding:
-        rescale = self.variant == "rescaled"
-        spread = propagate(W, known_pairs(known), float(self.alpha), rescale=rescale)
+        rescale = self.variant == "default"
+        spread = propagate(W, known_pairs(known), float(self.propagation), rescale=rescale)
         return plain_embedding(spread, k, rng)
 
 

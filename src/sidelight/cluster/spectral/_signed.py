@@ -18,7 +18,7 @@ from sidelight.cluster.spectral._constraint_graph import constraint_graph, signe
 from sidelight.cluster.spectral._nystroem import Extension
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.graphs import degrees, laplacian, normalized_graph, smallest_eigenvectors
-from sidelight.graphs._laplacian import inverse_root
+from sidelight.graphs.inner import inverse_root
 from sidelight.tags import MethodTags
 
 

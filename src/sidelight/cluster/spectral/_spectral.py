@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sidelight._fit.lowest import is_lower
-from sidelight._fit.parameters import ArrayLike, Count, FinitePositive, NonNegative, estimator
+from sidelight._fit.parameters import ArrayLike, Auto, Count, FinitePositive, NonNegative, estimator
 from sidelight._progress import shown
 from sidelight._typing import Array
 from sidelight._warn import warn
@@ -65,14 +65,14 @@ class SpectralClustering(_SpectralBase):
         Edges of the graph: between nearest neighbors, between all rows (for few of them), or
         between all rows by way of some landmarks (Nyström, for very many); or ``X`` holds the
         similarities.
-    n_landmarks : int >= 1 or None, default=None
-        Number of rows that stand for all in "landmarks"; ``max(100, 10 k)`` by default.
+    n_landmarks : int >= 1 or "auto", default="auto"
+        Number of rows that stand for all in "landmarks"; "auto" is ``max(100, 10 k)``.
     mutual : bool, default=False
         Whether to join rows only if each is a neighbor of the other.
-    sigma : float > 0, finite or "distortion" or array or None, default=None
+    sigma : float > 0, finite or {"auto", "distortion"} or array, default="auto"
         Width of "gaussian"; of several widths, or of some percentiles of the distances for
-        "distortion", the one under which the embedding is tightest around its clusters. By default
-        it is the median distance of the last neighbor, or the 5th percentile of the distances for
+        "distortion", the one under which the embedding is tightest around its clusters. "auto"
+        is the median distance of the last neighbor, or the 5th percentile of the distances for
         "full" and "landmarks" (which are Gaussian whatever ``weights`` says).
     objective : {"normalized-cut", "ratio-cut", "min-max-cut", "cut"}, default="normalized-cut"
         Criterion to minimize. The normalized and the min-max cut are relaxed by the normalized
@@ -83,7 +83,7 @@ class SpectralClustering(_SpectralBase):
     max_cost : float >= 0 or None, default=None
         Largest cost of a split of a recursive partition, so that there may be fewer clusters;
         unbounded by default.
-    assign : {"kmeans", "rotation"}, default="kmeans"
+    assign_labels : {"kmeans", "rotation"}, default="kmeans"
         Way from the embedding to labels: k-means, or the rotation that brings rows to the axes.
     rounding : {"best", "unit", "plain"}, default="best"
         Rows of the embedding are brought to length 1 before they are clustered, as Ng, Jordan and
@@ -113,7 +113,7 @@ class SpectralClustering(_SpectralBase):
         Cut value that ``objective`` names.
     sigma_ : float
         Width of "gaussian" that was used.
-    search_ : dict of ndarray
+    search_ : dict of str to ndarray
         Candidates that were tried: ``sigma`` with its ``distortion`` (NaN for widths that leave
         rows without an edge), or ``n_clusters`` with the ``quality`` of its alignment.
     splits_ : list of Split
@@ -134,13 +134,13 @@ class SpectralClustering(_SpectralBase):
     n_clusters: Count | Literal["eigengap", "alignment"] = 8
     _: KW_ONLY
     graph: Literal["neighbors", "full", "landmarks", "precomputed"] = "neighbors"
-    n_landmarks: Count | None = None
+    n_landmarks: Count | Auto = "auto"
     mutual: bool = False
-    sigma: FinitePositive | Literal["distortion"] | ArrayLike | None = None
+    sigma: FinitePositive | Literal["auto", "distortion"] | ArrayLike = "auto"
     objective: Literal["normalized-cut", "ratio-cut", "min-max-cut", "cut"] = "normalized-cut"
     partition: Literal["direct", "recursive"] = "direct"
     max_cost: NonNegative | None = None
-    assign: Literal["kmeans", "rotation"] = "kmeans"
+    assign_labels: Literal["kmeans", "rotation"] = "kmeans"
     rounding: Literal["best", "unit", "plain"] = "best"
     refine: bool = True
     max_clusters: Count = 10
@@ -214,17 +214,17 @@ class SpectralClustering(_SpectralBase):
             )
         if self.rounding == "plain":
             raise ValueError("graph='landmarks' needs rounding='unit' or 'best'.")
-        if self.sigma is not None and not isinstance(self.sigma, Real):
+        if not self._is_auto and not isinstance(self.sigma, Real):
             raise ValueError(f"graph='landmarks' needs one sigma, got {self.sigma!r}.")
         k = int(self.n_clusters)
-        m = min(n, max(100, 10 * k) if self.n_landmarks is None else int(self.n_landmarks))
+        m = min(n, max(100, 10 * k) if self.n_landmarks == "auto" else int(self.n_landmarks))
         if m < k:
             few, clusters = setting("n_landmarks", m), setting("n_clusters", k)
             raise ValueError(f"{few} must be at least {clusters}.")
         chosen = np.sort(rng.choice(n, m, replace=False))
         landmarks = rows[chosen]
         landmarks = landmarks.toarray() if sparse.issparse(landmarks) else landmarks
-        self.sigma_ = percentile_distance(landmarks) if self.sigma is None else float(self.sigma)
+        self.sigma_ = percentile_distance(landmarks) if self._is_auto else float(self.sigma)
         self.sigma_ = self.sigma_ or 1.0
         self._landmarks = Landmarks(np.asarray(landmarks, np.float64), self.sigma_)
         self.spectrum_, self.embedding_ = self._landmarks.fit(as_rows(rows), k)
@@ -262,12 +262,17 @@ class SpectralClustering(_SpectralBase):
             )
         return k
 
+    @property
+    def _is_auto(self) -> bool:
+        """Whether one width follows from the rows."""
+        return isinstance(self.sigma, str) and self.sigma == "auto"
+
     def _with_sigma(
         self, rows: Any, known: Constraints, rng: np.random.RandomState
     ) -> tuple[sparse.csr_array, Similarity | None]:
         """The graph; with several widths, that whose embedding is tightest around its clusters."""
-        if self.sigma is None or isinstance(self.sigma, Real):
-            width = None if self.sigma is None else float(self.sigma)
+        if self._is_auto or isinstance(self.sigma, Real):
+            width = None if self._is_auto else float(self.sigma)
             return self._build_graph(rows, known, width)
         if self.graph == "precomputed" or self.weights != "gaussian":
             raise ValueError(

@@ -13,7 +13,7 @@ from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.constraints.algebra._classes import Classes
 from sidelight.constraints.algebra._plain import as_words, is_missing, plain, row_key
 from sidelight.exceptions import InconsistentConstraints, SidelightError, UnknownIds
-from sidelight.io._ids import alike_hint
+from sidelight.io.inner import alike_hint
 
 # A pair is sorted as the one number i * n + j, which must fit into 64 bits.
 MOST_ROWS = 3_037_000_499

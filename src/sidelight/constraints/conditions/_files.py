@@ -15,10 +15,7 @@ from sidelight.constraints.exchange._files import file_trouble, line_of, read_en
 from sidelight.constraints.exchange._tables import Trouble
 from sidelight.constraints.relations._files import write_json, write_text
 from sidelight.exceptions import ConstraintFileError, SidelightError
-from sidelight.io._atomic import atomic_write
-from sidelight.io._ids import harmless
-from sidelight.io._table import check_readable
-from sidelight.io.formats._formats import read_raw, table_format
+from sidelight.io.inner import atomic_write, check_readable, harmless, read_raw, table_format
 
 COLUMNS = ("condition", "at_least", "row")
 #: Stands for all rows.

@@ -19,7 +19,7 @@ from sidelight._typing import Array
 from sidelight._words import counted
 from sidelight.constraints.algebra._plain import is_missing, plain
 from sidelight.exceptions import SidelightError
-from sidelight.io._columns import close_names
+from sidelight.io.inner import close_names
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     ">=": operator.ge,

@@ -12,7 +12,7 @@ from sidelight._words import counted
 from sidelight.constraints.algebra._canonical import PAIR_KINDS
 
 if TYPE_CHECKING:
-    from sidelight.assignment._coloring import Feasibility
+    from sidelight.assignment import Feasibility
     from sidelight.constraints.algebra._closure import Closure
 
 
@@ -54,7 +54,7 @@ def summarize(known: Any) -> str:
 
 def feasibility(closure: Closure, k: int, time_limit: float) -> Feasibility:
     """Whether ``k`` clusters suffice; rows of the proof are the smallest of their components."""
-    from sidelight.assignment._coloring import check_coloring
+    from sidelight.assignment.inner import check_coloring
 
     nodes, edges = np.unique(closure.conflicts, return_inverse=True)
     if not len(nodes):  # rows without cannot-links need one cluster all the same

@@ -27,10 +27,16 @@ from sidelight.exceptions import (
     SidelightError,
     UnknownIds,
 )
-from sidelight.io._atomic import atomic_write
-from sidelight.io._ids import harmless
-from sidelight.io._table import check_readable
-from sidelight.io.formats._text import Layout, encoding_of, is_tsv, layout_of, open_text
+from sidelight.io.inner import (
+    Layout,
+    atomic_write,
+    check_readable,
+    encoding_of,
+    harmless,
+    is_tsv,
+    layout_of,
+    open_text,
+)
 
 COLUMNS = ("i", "j", "kind", "weight")
 

@@ -18,10 +18,7 @@ from sidelight.constraints.exchange import _files as files
 from sidelight.constraints.exchange import _tables as tables
 from sidelight.constraints.exchange._tables import Trouble
 from sidelight.exceptions import ConstraintFileError, SidelightError
-from sidelight.io._atomic import atomic_write
-from sidelight.io._ids import alike_hint
-from sidelight.io._table import check_readable
-from sidelight.io.formats._text import is_tsv, open_text
+from sidelight.io.inner import alike_hint, atomic_write, check_readable, is_tsv, open_text
 
 if TYPE_CHECKING:
     import pyarrow

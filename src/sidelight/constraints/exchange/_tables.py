@@ -27,7 +27,7 @@ from sidelight.constraints.algebra._plain import (
     text_of,
 )
 from sidelight.exceptions import SidelightError, UnknownIds
-from sidelight.io._ids import alike_hint, as_typed
+from sidelight.io.inner import alike_hint, as_typed
 
 if TYPE_CHECKING:
     import pyarrow

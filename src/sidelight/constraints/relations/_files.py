@@ -23,11 +23,15 @@ from sidelight.constraints.relations._tables import (
     to_table,
 )
 from sidelight.exceptions import ConstraintFileError, SidelightError, UnknownIds
-from sidelight.io._atomic import atomic_write
-from sidelight.io._ids import harmless
-from sidelight.io._table import check_readable
-from sidelight.io.formats._formats import column_names, read_raw, table_format
-from sidelight.io.formats._text import is_tsv
+from sidelight.io.inner import (
+    atomic_write,
+    check_readable,
+    column_names,
+    harmless,
+    is_tsv,
+    read_raw,
+    table_format,
+)
 
 
 def read_file(path: str | os.PathLike[str], options: TableOptions) -> Related:

@@ -15,7 +15,7 @@ from sidelight.constraints.algebra._canonical import RowIndex, as_ids, check_uni
 from sidelight.constraints.algebra._plain import as_words, is_missing, plain
 from sidelight.constraints.exchange._tables import Trouble, find_ids, whole_numbers_in
 from sidelight.exceptions import SidelightError
-from sidelight.io._ids import alike_hint
+from sidelight.io.inner import alike_hint
 
 
 class Coded(NamedTuple):

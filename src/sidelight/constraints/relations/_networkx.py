@@ -11,7 +11,7 @@ from sidelight.constraints.algebra import _canonical as canonical
 from sidelight.constraints.algebra._canonical import RowIndex
 from sidelight.constraints.relations._edges import Edges, canonical_edges
 from sidelight.exceptions import SidelightError, UnknownIds
-from sidelight.io._ids import alike_hint
+from sidelight.io.inner import alike_hint
 
 
 def is_graph(given: Any) -> bool:

@@ -28,7 +28,7 @@ from sidelight.constraints.relations._log_odds import (
     outside_unit_interval,
 )
 from sidelight.exceptions import SidelightError
-from sidelight.io._columns import first_not_a_number, number_column, quoted
+from sidelight.io.inner import first_not_a_number, number_column, quoted
 
 if TYPE_CHECKING:
     import pyarrow

@@ -19,10 +19,7 @@ from sidelight.constraints.exchange import _files as files
 from sidelight.constraints.exchange._tables import Trouble, find_ids
 from sidelight.constraints.splits._columns import Column, Given, given_columns, read_columns
 from sidelight.exceptions import ConstraintFileError, SidelightError
-from sidelight.io._atomic import atomic_write
-from sidelight.io._ids import alike_hint
-from sidelight.io._table import check_readable
-from sidelight.io.formats._text import is_tsv, open_text
+from sidelight.io.inner import alike_hint, atomic_write, check_readable, is_tsv, open_text
 
 if TYPE_CHECKING:
     import pyarrow

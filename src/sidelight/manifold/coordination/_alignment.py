@@ -15,7 +15,7 @@ from scipy import linalg, sparse
 
 from sidelight._typing import Array
 from sidelight._words import counted, setting
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.exceptions import SidelightError
 
 #: Directions whose squared length falls below this share of the largest are no directions.

@@ -14,7 +14,7 @@ from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import setting, worded
 from sidelight.constraints import Constraints
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.exceptions import EmbeddingWarning
 from sidelight.manifold.coordination._alignment import Agreement, align_by_agreement, constant_slots
 from sidelight.manifold.coordination._charted import ChartedEmbedding

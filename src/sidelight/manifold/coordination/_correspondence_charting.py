@@ -54,7 +54,7 @@ class CorrespondenceCharting(ViewsEmbedding):
     views : sequence of array or None, default=None
         Columns of each view, by position or name, where ``fit`` gets one table with NaN for objects
         that a view does not show.
-    link_weight : float > 0, finite or "auto", default="auto"
+    penalty : float > 0, finite or "auto", default="auto"
         Price ``w`` of the squared distance between linked rows. "auto" is the number of rows over
         that of links, so that both terms count alike.
     n_mixtures : int >= 1, default=5
@@ -73,7 +73,7 @@ class CorrespondenceCharting(ViewsEmbedding):
         Disagreement of charts and links in every coordinate of variance 1, per row.
     entropy_ : float
         Mean entropy of the responsibilities in bits.
-    link_weight_ : float
+    penalty_ : float
         Price of the links that was used.
 
     Examples
@@ -97,7 +97,7 @@ class CorrespondenceCharting(ViewsEmbedding):
     n_components: Count = 2
     _: KW_ONLY
     views: Sequence[NamesLike] | None = None
-    link_weight: FinitePositive | Auto = "auto"
+    penalty: FinitePositive | Auto = "auto"
     n_charts: Count | Auto = "auto"
     n_mixtures: Count = 5
     chart: Literal["ppca", "factor"] = "ppca"
@@ -120,8 +120,8 @@ class CorrespondenceCharting(ViewsEmbedding):
             n = sum(one.n for one in sums)
             self.entropy_ = sum(one.n * entropy for one, entropy in found) / n
             warn_of_low_entropy(self.entropy_, min(own.n_charts for own in charts))
-            self.link_weight_ = self._price(n, len(views.links))
-            joint = _joint(sums, self.link_weight_ * _link_gram(charts, views))
+            self.penalty_ = self._price(n, len(views.links))
+            joint = _joint(sums, self.penalty_ * _link_gram(charts, views))
             widths = [len(one.mean) for one in sums]
             constant = np.concatenate(
                 [
@@ -151,9 +151,9 @@ class CorrespondenceCharting(ViewsEmbedding):
         )
 
     def _price(self, n_rows: int, n_links: int) -> float:
-        if self.link_weight == "auto":
+        if self.penalty == "auto":
             return n_rows / max(n_links, 1)
-        return float(self.link_weight)
+        return float(self.penalty)
 
     def _place(self, view: int, rows: Array) -> Array:
         return place(self._charts[view], self._coefficients[view], rows)

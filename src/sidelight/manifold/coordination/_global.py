@@ -26,7 +26,7 @@ from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.base import Embedding
 from sidelight.constraints import Constraints
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.exceptions import SidelightError
 from sidelight.manifold._reconstruction import connected_weights, usable_neighbors
 from sidelight.manifold.coordination._alignment import align_by_reconstruction, constant_slots
@@ -67,7 +67,7 @@ class GlobalCoordination(Embedding):
     starts from a spectral map, and ends in a density and a map in both directions. (Law 2006,
     section 2.9.1.) Read more in the :doc:`user guide </manifold/coordination>`.
 
-    :class:`~sidelight.mixture.CoordinatedFactorAnalysis` takes the same steps, with restarts,
+    :class:`~sidelight.manifold.CoordinatedFactorAnalysis` takes the same steps, with restarts,
     anchors and uncertainties; this is the plain form of the survey.
 
     Parameters
@@ -92,13 +92,14 @@ class GlobalCoordination(Embedding):
         ``κ``: places of the centers of the charts.
     means_ : ndarray of shape (n_charts, n_features)
         ``μ``: centers of the charts among the rows.
-    maps_ : ndarray of shape (n_charts, n_features, n_components)
+    loadings_ : ndarray of shape (n_charts, n_features, n_components)
         ``Λ A⁻¹``: maps from places to rows.
     noise_variances_ : ndarray of shape (n_charts, n_features)
         Noise variances.
-    objective_, history_ : float, ndarray
-        ``-Φ`` per row at the end, and at every iteration; never rises, and is never below the
-        negative log-likelihood per row.
+    objective_ : float
+        ``-Φ`` per row at the end, never below the negative log-likelihood per row.
+    history_ : ndarray
+        ``-Φ`` per row at every iteration; never rises.
     n_iter_ : int
         Number of iterations.
     converged_ : bool
@@ -232,7 +233,7 @@ class GlobalCoordination(Embedding):
         self.weights_ = linked.weights
         self.offsets_ = linked.offsets
         self.means_ = linked.means * unit + self._units.center
-        self.maps_ = linked.maps * unit
+        self.loadings_ = linked.maps * unit
         self.noise_variances_ = linked.noise * unit**2
         shrunk = self.n_features_in_ * math.log(unit)  # densities per unit of the rows
         self.history_ = found.history + shrunk

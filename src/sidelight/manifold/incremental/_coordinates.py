@@ -9,7 +9,7 @@ from scipy import linalg
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from sidelight._typing import Array
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.graphs import DynamicPathTrees, DynamicShortestPaths
 from sidelight.manifold.spectral._frame import squared_distance_frame, start_vector
 

@@ -10,9 +10,9 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from sidelight._typing import Array
-from sidelight.constraints._pairs import Pairs
+from sidelight.constraints import Pairs
 from sidelight.graphs import constrained_edges, join_parts
-from sidelight.graphs._neighborhoods import Disconnected, symmetric_edges
+from sidelight.graphs.inner import Disconnected, symmetric_edges
 from sidelight.manifold.incremental._neighborhood import Neighborhood
 
 NO_PAIRS = Pairs(np.empty((0, 2), np.int64), np.empty(0), np.empty((0, 2), np.int64), np.empty(0))

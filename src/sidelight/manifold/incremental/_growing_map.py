@@ -11,7 +11,7 @@ import numpy as np
 from sidelight._fit.scatter import steady_signs
 from sidelight._typing import Array
 from sidelight._words import setting
-from sidelight.constraints._pairs import Pairs
+from sidelight.constraints import Pairs
 from sidelight.exceptions import SidelightError
 from sidelight.graphs import DynamicPathTrees
 from sidelight.manifold.incremental._coordinates import Coordinates, LandmarkCoordinates

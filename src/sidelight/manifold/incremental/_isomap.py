@@ -27,7 +27,7 @@ from sidelight._words import counted, setting
 from sidelight.base import Embedding
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import EmbeddingWarning, SidelightError
-from sidelight.manifold._rows import KeptColumns, keep_columns
+from sidelight.manifold._rows import KeptColumns, all_the_same, check_several, keep_columns
 from sidelight.manifold.incremental._coordinates import Coordinates
 from sidelight.manifold.incremental._edges import NO_PAIRS, EdgeRules
 from sidelight.manifold.incremental._growing_map import GrowingMap, Limits
@@ -35,7 +35,7 @@ from sidelight.manifold.incremental._map_graph import MapGraph
 from sidelight.manifold.incremental._neighborhood import Neighborhood
 from sidelight.manifold.incremental._placing import place_rows
 from sidelight.manifold.incremental._updates import MapUpdate
-from sidelight.manifold.spectral._base import PARAMETERS, all_the_same, check_several
+from sidelight.manifold.spectral._base import PARAMETERS
 from sidelight.manifold.spectral._frame import check_pairs_fit, tell_of_missing
 from sidelight.tags import SOFT_TAGS, own_tags
 
@@ -95,14 +95,14 @@ class IncrementalIsomap(Embedding):
         in the map any more.
     row_ids_ : ndarray of int, shape (n_rows,)
         Numbers of the rows of the map: 0 for the first row that ever came, and so on.
-    landmark_ids_ : ndarray of int or None
+    landmarks_ : ndarray of int or None
         Numbers of the rows that are landmarks, if there are any.
     eigenvalues_ : ndarray of shape (n_components,)
         Leading eigenvalues of ``B``; with landmarks its singular values.
     residual_ : float
         How far the coordinates are from those of the geodesics, ``max |B v - λ v| / λ_1``; 0 after
         a fit and after ``refine``, NaN for landmarks.
-    n_seen_ : int
+    n_samples_seen_ : int
         Number of rows that have come.
     updates_ : list of MapUpdate
         What every call did: edges added and deleted, geodesics invalidated and shortened, parts of
@@ -282,7 +282,7 @@ class IncrementalIsomap(Embedding):
         Returns
         -------
         lengths : ndarray of shape (n_rows, n_rows) or (n_landmarks, n_rows)
-            With landmarks those from them, in the order of ``landmark_ids_``.
+            With landmarks those from them, in the order of ``landmarks_``.
         """
         check_is_fitted(self)
         order = self._map.order
@@ -447,12 +447,12 @@ class IncrementalIsomap(Embedding):
         self.row_ids_ = self._map.graph.serials[order]
         self.embedding_ = self._units(self._map.shown[order])
         landmarks = self._map.landmarks
-        self.landmark_ids_ = None if landmarks is None else self._map.graph.serials[landmarks]
+        self.landmarks_ = None if landmarks is None else self._map.graph.serials[landmarks]
         coordinates = self._map.coordinates
         power = 0 if self.conformal else 2 * self._exponent
         self.eigenvalues_ = np.ldexp(coordinates.values, power)
         self.residual_ = float("nan") if landmarks is not None else coordinates.residual
-        self.n_seen_ = self._map.n_seen
+        self.n_samples_seen_ = self._map.n_seen
         self.updates_.append(update)
 
     def _show_last(self, came: int, values: Array) -> None:

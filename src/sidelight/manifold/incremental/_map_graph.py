@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._typing import Array
-from sidelight.constraints._pairs import Pairs
+from sidelight.constraints import Pairs
 from sidelight.graphs import DynamicPathTrees, DynamicShortestPaths, PathChange
 from sidelight.manifold.incremental._edges import EdgeRules
 from sidelight.manifold.incremental._neighborhood import Neighborhood, Touched

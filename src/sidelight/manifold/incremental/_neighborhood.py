@@ -19,9 +19,7 @@ from sidelight._kernels.manifold.neighbor_lists import (
 from sidelight._progress import stage_progress
 from sidelight._typing import Array
 from sidelight.graphs import distance_graph
-from sidelight.graphs._geodesics import run_blocks
-from sidelight.graphs._growing import larger
-from sidelight.graphs._neighborhoods import symmetric_edges
+from sidelight.graphs.inner import larger, run_blocks, symmetric_edges
 
 #: Rows whose lists are made at a time.
 BLOCK_ROWS = 256

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from sidelight._typing import Array
 from sidelight.graphs import DynamicPathTrees
-from sidelight.graphs._nearest import BLOCK_NUMBERS, RowSearch, first_of_each
+from sidelight.graphs.inner import BLOCK_NUMBERS, RowSearch, first_of_each
 from sidelight.manifold.incremental._growing_map import GrowingMap
 from sidelight.manifold.incremental._neighborhood import Neighborhood
 from sidelight.manifold.spectral._base import rows_like

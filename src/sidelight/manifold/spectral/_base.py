@@ -13,13 +13,20 @@ from sklearn.utils import Tags
 from sidelight._fit.parameters import Count, FinitePositive, estimator
 from sidelight._typing import Array
 from sidelight._warn import warn
-from sidelight._words import counted, setting, worded
+from sidelight._words import counted, setting
 from sidelight.base import Embedding
 from sidelight.constraints import Constraints, Pairs
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.graphs import constrained_edges, distance_graph, join_parts
-from sidelight.graphs._nearest import BLOCK_NUMBERS, RowSearch, first_of_each
-from sidelight.manifold._rows import Anchors, KeptColumns, check_anchors, keep_columns
+from sidelight.graphs.inner import BLOCK_NUMBERS, RowSearch, first_of_each
+from sidelight.manifold._rows import (
+    Anchors,
+    KeptColumns,
+    all_the_same,
+    check_anchors,
+    check_several,
+    keep_columns,
+)
 
 Metric = Literal["euclidean", "precomputed"]
 
@@ -236,26 +243,11 @@ class _NeighborhoodEmbedding(Embedding):
         return _csr(ends, targets, distances, (values.shape[0], n))
 
 
-def check_several(n: int) -> None:
-    """Refuse a single row."""
-    if n < 2:
-        given = worded("1 sample", "one")
-        raise SidelightError(f"A map needs at least 2 rows; there is {given}.")
-
-
 def _dense_range(values: Any) -> Array:
     """Smallest and largest value of every column."""
     if sparse.issparse(values):
         return np.vstack([values.min(axis=0).toarray(), values.max(axis=0).toarray()])
     return np.vstack([values.min(axis=0), values.max(axis=0)])
-
-
-def all_the_same(n: int) -> SidelightError:
-    """The error that no map can tell the rows apart."""
-    return SidelightError(
-        f"All rows are the same ({worded('n_samples=', '')}{n}), so they have one place and no "
-        "map; give rows that differ."
-    )
 
 
 def rows_like(near: sparse.csr_array) -> Array:

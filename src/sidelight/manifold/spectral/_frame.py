@@ -22,9 +22,9 @@ from sidelight._progress import stage_progress
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import counted, setting
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.exceptions import EmbeddingWarning, SidelightError
-from sidelight.graphs._geodesics import run_blocks
+from sidelight.graphs.inner import run_blocks
 from sidelight.manifold._rows import Anchors
 
 #: Up to this many rows all eigenvectors by a dense solver are fast and exact.

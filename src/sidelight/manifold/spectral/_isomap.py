@@ -13,7 +13,7 @@ from sidelight._typing import Array
 from sidelight.constraints import known_pairs
 from sidelight.evaluation import residual_variance
 from sidelight.graphs import geodesics
-from sidelight.graphs._nearest import BLOCK_NUMBERS, first_of_each
+from sidelight.graphs.inner import BLOCK_NUMBERS, first_of_each
 from sidelight.manifold._rows import SimilarityMap, move_onto
 from sidelight.manifold.spectral._base import Neighborhood, _NeighborhoodEmbedding
 from sidelight.manifold.spectral._frame import (

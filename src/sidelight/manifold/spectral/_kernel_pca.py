@@ -12,14 +12,14 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from sidelight._fit.parameters import Count, FinitePositive, estimator
+from sidelight._fit.parameters import Auto, Count, FinitePositive, estimator
 from sidelight._typing import Array
 from sidelight.base import Embedding
 from sidelight.constraints import Constraints
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.exceptions import SidelightError
-from sidelight.graphs._nearest import ASYMMETRY
-from sidelight.manifold.spectral._base import check_several
+from sidelight.graphs.inner import ASYMMETRY
+from sidelight.manifold._rows import check_several
 from sidelight.manifold.spectral._frame import centered_frame, check_pairs_fit, tell_of_missing
 from sidelight.tags import own_tags
 
@@ -42,8 +42,8 @@ class KernelPCA(Embedding):
         ``x·y``; ``(γ x·y + 1)^degree``; ``exp(-γ |x - y|²)``; the cosine; a matrix of similarities
         between all rows (``transform`` takes those of new rows to the rows of the fit); or a
         function of two rows.
-    gamma : float > 0, finite or None, default=None
-        ``γ``; one over the number of features by default.
+    gamma : float > 0, finite or "auto", default="auto"
+        ``γ``; "auto" is one over the number of features.
     degree : int >= 1, default=2
         Degree of the polynomial.
     alpha : float > 0, finite, default=1.0
@@ -72,7 +72,7 @@ class KernelPCA(Embedding):
     kernel: Literal["linear", "polynomial", "rbf", "cosine", "precomputed"] | Callable[..., Any] = (
         "rbf"
     )
-    gamma: FinitePositive | None = None
+    gamma: FinitePositive | Auto = "auto"
     degree: Count = 2
     alpha: FinitePositive = 1.0
 
@@ -97,7 +97,7 @@ class KernelPCA(Embedding):
         check_several(n)
         check_pairs_fit(n, type(self).__name__, "Take fewer rows; transform places the others.")
         self._rows = None if self._is_precomputed else rows
-        self._gamma = 1.0 / rows.shape[1] if self.gamma is None else float(self.gamma)
+        self._gamma = 1.0 / rows.shape[1] if self.gamma == "auto" else float(self.gamma)
         matrix = self._similarities(rows)
         if self._is_precomputed:
             _check_symmetric(matrix)

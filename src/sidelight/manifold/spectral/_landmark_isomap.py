@@ -13,7 +13,7 @@ from sidelight._fit.parameters import Count, Seed, estimator
 from sidelight._fit.scatter import steady_signs
 from sidelight._typing import Array
 from sidelight._words import counted, setting
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.exceptions import SidelightError
 from sidelight.graphs import geodesics
 from sidelight.manifold.spectral._base import Neighborhood
@@ -48,7 +48,7 @@ class LandmarkIsomap(_GeodesicEmbedding):
     ----------
     n_landmarks : int >= 1, default=40
         Number of landmarks, drawn from the rows; all of them where there are fewer.
-    variant : {"isometric", "published"}, default="isometric"
+    variant : {"default", "published"}, default="default"
         "published" takes ``X = S^{1/2} Vᵀ`` from the singular value decomposition of
         ``B = -1/2 H_m G⁽²⁾ H_n``, the form of the source. That map is a linear image of the other:
         smaller, about ``(m/n)^{1/4}`` times for ``m`` landmarks, and not by the same factor along
@@ -83,7 +83,7 @@ class LandmarkIsomap(_GeodesicEmbedding):
 
     _: KW_ONLY
     n_landmarks: Count = 40
-    variant: Literal["isometric", "published"] = "isometric"
+    variant: Literal["default", "published"] = "default"
     random_state: Seed = None
 
     _own_tags = own_tags(
@@ -106,7 +106,7 @@ class LandmarkIsomap(_GeodesicEmbedding):
         chosen = np.sort(rng.choice(n, m, replace=False)) if m < n else np.arange(n)
         self.landmarks_ = near.kept[chosen]
         self.landmark_geodesics_ = geodesics(self.graph_, chosen)
-        if self.variant == "isometric":
+        if self.variant == "default":
             between = np.ascontiguousarray(self.landmark_geodesics_[:, chosen])
             self._frame = squared_distance_frame(between, self.n_components)
         else:

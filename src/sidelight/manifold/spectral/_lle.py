@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from sidelight._fit.parameters import FinitePositive, estimator
 from sidelight._typing import Array
 from sidelight.constraints import Pairs, known_pairs
-from sidelight.graphs._nearest import RowSearch, first_of_each
+from sidelight.graphs.inner import RowSearch, first_of_each
 from sidelight.manifold._reconstruction import (
     centered_rows,
     weights_of_lists,

@@ -18,7 +18,7 @@ from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.graphs import check_distances
-from sidelight.manifold.spectral._base import all_the_same, check_several
+from sidelight.manifold._rows import all_the_same, check_several
 from sidelight.manifold.spectral._frame import (
     check_pairs_fit,
     half_squares,

@@ -65,7 +65,7 @@ class AutoassociativeNetwork(Embedding):
     ----------
     n_components : int >= 1, default=2
         Number of coordinates: units of the code.
-    hidden : int >= 1 or sequence of int >= 1 or "auto", default="auto"
+    hidden_layer_sizes : int >= 1 or sequence of int >= 1 or "auto", default="auto"
         Units of the hidden layer between row and code, or of several such layers; those between
         code and row mirror them. "auto" is twice the number of features, between 10 and 50.
     activation : {"tanh", "identity"}, default="tanh"
@@ -118,7 +118,7 @@ class AutoassociativeNetwork(Embedding):
 
     n_components: Count = 2
     _: KW_ONLY
-    hidden: Count | Sequence[Count] | Auto = "auto"
+    hidden_layer_sizes: Count | Sequence[Count] | Auto = "auto"
     activation: Literal["tanh", "identity"] = "tanh"
     alpha: FiniteNonNegative = 1e-6
     max_iter: Count = 500
@@ -178,11 +178,11 @@ class AutoassociativeNetwork(Embedding):
 
     def _widths(self, n_features: int) -> tuple[int, ...]:
         """Widths of the hidden layers between row and code."""
-        if isinstance(self.hidden, str):
+        if isinstance(self.hidden_layer_sizes, str):
             return (int(np.clip(2 * n_features, 10, 50)),)
-        if isinstance(self.hidden, Sequence):
-            return tuple(int(width) for width in self.hidden)
-        return (int(self.hidden),)
+        if isinstance(self.hidden_layer_sizes, Sequence):
+            return tuple(int(width) for width in self.hidden_layer_sizes)
+        return (int(self.hidden_layer_sizes),)
 
     def _train(self, layers: Layers, source: RowSource, start: FloatArray) -> _Training:
         """Minimize the objective from the given weights."""

@@ -65,12 +65,12 @@ class CannotLinkMetric(PairStream, _MetricBase):
     penalty : float > 0 or "auto", default="auto"
         Price of a unit of slack, in units of ``½‖A‖²``; ``numpy.inf`` for a hard margin. "auto"
         is 1.
-    base_kernel : str or callable, default="linear"
+    kernel : str or callable, default="linear"
         Inner products of rows that the metric is learned in: a name or function that
         :func:`sklearn.metrics.pairwise.pairwise_kernels` takes, or ``"precomputed"`` where ``X``
         holds the kernel of the rows with those of ``fit`` (texts, trees, graphs).
     kernel_params : dict or None, default=None
-        Parameters of ``base_kernel``, such as ``{"gamma": 0.1}``.
+        Parameters of ``kernel``, such as ``{"gamma": 0.1}``.
     n_components : int >= 1 or None, default=None
         Number of leading directions that ``transform`` keeps; all of them by default, where there
         are 1,000 features or rows in pairs at most. Beyond, ``transform`` needs a number;
@@ -90,14 +90,14 @@ class CannotLinkMetric(PairStream, _MetricBase):
         For other kernels the map of ``K(x, S)``, ``S`` the rows of pairs with a weight.
     learned_ : LearnedMetric
         The learned metric, also where a map would be too large.
-    pairs_ : ndarray of shape (n_pairs, 2)
+    cannot_links_ : ndarray of shape (n_pairs, 2)
         The cannot-links that were learned from.
-    dual_coef_ : ndarray of shape (n_pairs,)
+    dual_variables_ : ndarray of shape (n_pairs,)
         ``α``.
     objective_ : float
         ``½‖A‖² + Σ C_p ξ_p``, at least the optimum.
-    duality_gap_ : float
-        Largest share of ``objective_`` by which it is above the optimum.
+    gap_ : float
+        Share of ``objective_`` by which it may be above the optimum at most.
     history_ : ndarray of shape (``n_iter_``,)
         Minus the dual objective after each round, never rising.
     n_iter_ : int
@@ -123,7 +123,7 @@ class CannotLinkMetric(PairStream, _MetricBase):
 
     penalty: Positive | Auto = "auto"
     _: KW_ONLY
-    base_kernel: str | Callable[..., Any] = "linear"
+    kernel: str | Callable[..., Any] = "linear"
     kernel_params: dict[str, Any] | None = None
     n_components: Count | None = None
     max_iter: Count = 100
@@ -143,12 +143,12 @@ class CannotLinkMetric(PairStream, _MetricBase):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.base_kernel == "precomputed"
+        tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
     @property
     def _base(self) -> BaseKernel:
-        return BaseKernel(self.base_kernel, self.kernel_params)
+        return BaseKernel(self.kernel, self.kernel_params)
 
     @property
     def components_(self) -> Array:  # type: ignore[override]
@@ -161,14 +161,14 @@ class CannotLinkMetric(PairStream, _MetricBase):
         return self._map(linear=False)
 
     def _map(self, *, linear: bool) -> Array:
-        learned: LearnedMetric | None = vars(self).get("learned_")
+        learned: LearnedMetric | None = vars(self).get("_learned_metric")
         if learned is None or learned.map is None or learned.kernel.linear is not linear:
             raise AttributeError("There is no such map; pair_distance and kernel work without.")
         return learned.map
 
     @property
     def _n_features_out(self) -> int:  # type: ignore[override]
-        return 0 if self.learned_.map is None else len(self.learned_.map)
+        return 0 if self._learned_metric.map is None else len(self._learned_metric.map)
 
     def _learn(self, rows: Any, known: Constraints) -> None:
         if self._base.precomputed and rows.shape[0] != rows.shape[1]:
@@ -192,7 +192,7 @@ class CannotLinkMetric(PairStream, _MetricBase):
         support = WeightedPairs.of_support(
             problem.rows, problem.graph, found.alpha, self._base, problem.gram
         )
-        self.learned_ = self._learned_from(support, rows.dtype)
+        self._learned_metric = self._learned_from(support, rows.dtype)
         if self.n_components is not None and hasattr(self, "components_"):
             lengths = np.linalg.norm(self.components_, axis=1)
             rank = int(np.count_nonzero(lengths > 1e-6 * lengths.max()))
@@ -204,7 +204,7 @@ class CannotLinkMetric(PairStream, _MetricBase):
                 "A precomputed kernel does not know the rows to come; give a kernel by name or as "
                 "a function."
             )
-        first = not hasattr(self, "learned_")
+        first = not hasattr(self, "_learned_metric")
         rows, known = self._validate_fit_in_memory(X, y, constraints, reset=first)
         if first:
             self.n_updates_ = 0
@@ -213,19 +213,19 @@ class CannotLinkMetric(PairStream, _MetricBase):
             return self
         if self._base.linear and rows.shape[1] <= _learned.ALL_DIRECTIONS:
             alpha, margins = np.zeros(len(problem.apart)), np.zeros(len(problem.apart))
-            before = None if first else self.learned_.matrix
+            before = None if first else self._learned_metric.matrix
             sweeps = MetricSweeps(
                 problem.rows, problem.graph, None if before is None else before.copy()
             )
             sweeps.sweep(alpha, np.arange(len(alpha)), margins, rounds=1)
             self.n_updates_ += int(np.count_nonzero(alpha))
-            self.learned_ = LearnedMetric.from_matrix(
+            self._learned_metric = LearnedMetric.from_matrix(
                 self._base, sweeps.A, self.n_components, rows.dtype
             )
         else:
             support, n_updates = self._with_more_pairs(problem)
             self.n_updates_ += n_updates
-            self.learned_ = self._learned_from(support, rows.dtype)
+            self._learned_metric = self._learned_from(support, rows.dtype)
         return self
 
     def _problem(self, rows: Any, known: Constraints, *, needed: bool = True) -> Problem | None:
@@ -243,7 +243,7 @@ class CannotLinkMetric(PairStream, _MetricBase):
 
     def _with_more_pairs(self, problem: Problem) -> tuple[WeightedPairs, int]:
         """Pairs with a weight after new ones have stepped once, and how many of them have one."""
-        before = self.learned_.support if hasattr(self, "learned_") else None
+        before = self._learned_metric.support if hasattr(self, "_learned_metric") else None
         n_before = 0 if before is None else len(before.alpha)
         own, graph, alpha = joined(before, problem.rows, problem.graph)
         gram = None if self._base.linear else self._base.products(own, own)
@@ -257,9 +257,9 @@ class CannotLinkMetric(PairStream, _MetricBase):
 
     def _set_solution(self, found: Solution, apart: Array) -> None:
         """Set the fitted attributes of the search."""
-        self.pairs_ = apart
-        self.dual_coef_ = found.alpha
-        self.objective_, self.duality_gap_ = found.primal, found.duality_gap
+        self.cannot_links_ = apart
+        self.dual_variables_ = found.alpha
+        self.objective_, self.gap_ = found.primal, found.duality_gap
         self.history_ = np.array(found.history)
         self.n_iter_, self.converged_ = found.n_iter, found.converged
         if not found.converged and not found.interrupted:
@@ -286,16 +286,16 @@ class CannotLinkMetric(PairStream, _MetricBase):
     def _set_map(
         self, components: Array, dtype: np.dtype[Any], *, mean: Array | None = None
     ) -> None:
-        self.learned_ = LearnedMetric(self._base, components.astype(dtype))
+        self._learned_metric = LearnedMetric(self._base, components.astype(dtype))
 
     def _transform(self, rows: Any) -> Array:
-        return self.learned_.transform(rows)
+        return self._learned_metric.transform(rows)
 
     def _distances(self, rows: Any, pairs: Array) -> Array:
-        return self.learned_.distances(rows, pairs)
+        return self._learned_metric.distances(rows, pairs)
 
     def _inner(self, rows: Any, others: Any) -> Array:
-        return self.learned_.inner(rows, others)
+        return self._learned_metric.inner(rows, others)
 
     def get_metric(self) -> Callable[[Any, Any], float]:
         check_is_fitted(self)
@@ -316,4 +316,4 @@ class CannotLinkMetric(PairStream, _MetricBase):
             Positive semi-definite; for the linear kernel, and 4,096 features at most.
         """
         check_is_fitted(self)
-        return self.learned_.mahalanobis(self.n_features_in_)
+        return self._learned_metric.mahalanobis(self.n_features_in_)

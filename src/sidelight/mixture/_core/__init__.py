@@ -1,4 +1,4 @@
-"""Inner core of all mixtures, which other families may import too.
+"""Core of all mixtures: expectation maximization (from ``_fit.em``) and the estimator on it.
 
 Offered are
 
@@ -17,18 +17,8 @@ Offered are
 - criteria for the number of components: :func:`bic`, :func:`aic`, :func:`mdl`, :func:`mml`.
 """
 
-from sidelight.mixture._core._base import (
-    MixtureBase,
-    StartName,
-    data_moments,
-    known_classes,
-    most_probable,
-    rough_clusters,
-    warn_of_large_reg_covar,
-)
-from sidelight.mixture._core._criteria import aic, bic, mdl, mml
-from sidelight.mixture._core._discrete import DiscreteComponents, MultinomialComponents, as_floats
-from sidelight.mixture._core._em import (
+from sidelight._fit.em.discrete import DiscreteComponents, MultinomialComponents, as_floats
+from sidelight._fit.em.loop import (
     LEAST_WEIGHT,
     Components,
     ConstrainedPosterior,
@@ -46,6 +36,15 @@ from sidelight.mixture._core._em import (
     log_joint_blocks,
     normalized_log,
 )
+from sidelight._fit.moments import data_moments, warn_of_large_reg_covar
+from sidelight.mixture._core._base import (
+    MixtureBase,
+    StartName,
+    known_classes,
+    most_probable,
+    rough_clusters,
+)
+from sidelight.mixture._core._criteria import aic, bic, mdl, mml
 
 __all__ = [
     "LEAST_WEIGHT",

@@ -18,24 +18,23 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.checks import check_weights
-from sidelight._fit.moments import moments
-from sidelight._typing import Array
-from sidelight._warn import warn
-from sidelight._words import setting
-from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
-from sidelight.cluster import KMeans, SeededKMeans
-from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._alignment import check_one_index
-from sidelight.engine import Maximum, RowSource, as_rows
-from sidelight.exceptions import SidelightError
-from sidelight.mixture._core import _criteria as criteria
-from sidelight.mixture._core._em import (
+from sidelight._fit.em.loop import (
     ConstrainedPosterior,
     EMResult,
     Parameters,
     em,
     log_joint_blocks,
 )
+from sidelight._typing import Array
+from sidelight._warn import warn
+from sidelight._words import setting
+from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
+from sidelight.cluster import KMeans, SeededKMeans
+from sidelight.constraints import Constraints
+from sidelight.constraints.inner import check_one_index
+from sidelight.engine import RowSource, as_rows
+from sidelight.exceptions import SidelightError
+from sidelight.mixture._core import _criteria as criteria
 from sidelight.tags import SOFT_TAGS
 
 #: Names of rough clusters to start from.
@@ -351,39 +350,6 @@ class MixtureBase(
 
 def most_probable(joint: Array) -> Array:
     return np.argmax(joint, axis=1).astype(np.int32)
-
-
-def data_moments(
-    source: RowSource,
-    sample_weight: Array | None = None,
-    *,
-    full: bool = True,
-    reg_covar: float = 0.0,
-) -> tuple[Array, Array, float]:
-    """Mean and covariance of dense rows, and the largest squared distance to the mean.
-
-    The covariance is a matrix, or the variances where it is not ``full``; ``reg_covar`` is what
-    will be added to variances.
-    """
-    found = moments(source, sample_weight, full=full)
-    warn_of_large_reg_covar(reg_covar, found.variances)
-
-    def largest(block: Any) -> tuple[tuple[Maximum], tuple[()]]:
-        offsets = np.asarray(block, np.float64) - found.mean
-        return (Maximum(np.einsum("nd,nd->n", offsets, offsets).max()),), ()
-
-    return found.mean, found.covariance, float(source.map_reduce(largest)[0][0])
-
-
-def warn_of_large_reg_covar(reg_covar: float, variances: Array) -> None:
-    """Warn when what is added to variances is larger than all of them."""
-    if 0 < variances.max() < reg_covar:
-        warn(
-            f"reg_covar={reg_covar:g} is larger than the variance of every column (at most "
-            f"{variances.max():.2g}) and hides the clusters: multiply the columns by the same "
-            "number, or give a smaller reg_covar.",
-            ConvergenceWarning,
-        )
 
 
 def rough_clusters(

@@ -49,7 +49,7 @@ class ChunkletMixture(GaussianEMBase):
 
     Parameters
     ----------
-    sampling : {"points", "chunklets"}, default="points"
+    sampling_unit : {"points", "chunklets"}, default="points"
         Origin of must-linked rows. ``"points"``: rows were drawn independently, and some were found
         to belong together, as when people are shown random pairs. ``"chunklets"``: groups were
         drawn, as tracks of one object are; a group then counts once in the mixing weights.
@@ -59,10 +59,10 @@ class ChunkletMixture(GaussianEMBase):
         keep a spanning forest of their shortest links, with a warning. ``"exact"``: tables of up to
         a million entries, and an error beyond. ``"forest"``: a spanning forest wherever there is a
         cycle.
-    variant : {"exact", "published"}, default="exact"
-        Denominator of the likelihood, on which the mixing weights depend. ``"exact"``: that of the
-        e-step. ``"published"``: only cannot-links that share no chunklet count in it (the source's
-        pseudo-likelihood, kept to where it is sound), which costs next to nothing.
+    variant : {"default", "published"}, default="default"
+        Denominator of the likelihood, on which the mixing weights depend. ``"default"``: that of
+        the e-step. ``"published"``: only cannot-links that share no chunklet count in it (the
+        source's pseudo-likelihood, kept to where it is sound), which costs next to nothing.
     init_params : {"kmeans", "k-means++", "random_from_data", "random"}, default="kmeans"
         Rough clusters to start from, in which every constraint holds. ``"kmeans"``: by turns
         constrained k-means and random ones, which commit themselves to no split, so that linked
@@ -78,8 +78,10 @@ class ChunkletMixture(GaussianEMBase):
         Number of chunklets (single rows under cannot-links included) by method of inference.
     n_dropped_ : int
         Number of cannot-links between chunklets that the sums left out.
-    objective_, history_ : float, ndarray
-        ``-L`` per row at the end, and at every iteration; never rises.
+    objective_ : float
+        ``-L`` per row at the end.
+    history_ : ndarray
+        ``-L`` per row at every iteration; never rises.
 
     See Also
     --------
@@ -110,9 +112,9 @@ class ChunkletMixture(GaussianEMBase):
     """
 
     _: KW_ONLY
-    sampling: Sampling = "points"
+    sampling_unit: Sampling = "points"
     inference: Literal["auto", "exact", "forest"] = "auto"
-    variant: Literal["exact", "published"] = "exact"
+    variant: Literal["default", "published"] = "default"
     n_init: Count = 2
 
     _own_tags = own_tags(
@@ -129,7 +131,7 @@ class ChunkletMixture(GaussianEMBase):
             k,
             source,
             weights,
-            sampling=self.sampling,
+            sampling=self.sampling_unit,
             inference=self.inference,
             budget=LARGEST if self.inference == "exact" else AFFORDABLE,
             match_prior=self.variant == "published",
@@ -172,7 +174,7 @@ class ChunkletMixture(GaussianEMBase):
                 "Labels of new rows are what predict_jointly finds; give it must-links, "
                 "cannot-links and groups."
             )
-        rows = hard_rows(known, len(self.weights_), source, sampling=self.sampling)
+        rows = hard_rows(known, len(self.weights_), source, sampling=self.sampling_unit)
         return self._labels(source, rows)
 
 

@@ -68,14 +68,14 @@ class MeanFieldMixture(GaussianEMBase):
         ``numpy.inf``: must-linked rows are one. ``"auto"``: half the median, over the rows, of
         the log-odds of the best component against the second best in a mixture without pairs, and
         at least 2; see :class:`PenalizedMixture`.
-    constraint_weight : float > 0, finite or "auto", default=1.0
+    constrained_weight : float > 0, finite or "auto", default=1.0
         ``η``: number of times that constrained rows count in the parameters, against once for all
         other rows. ``"auto"``: of 1, 3, 10, 30, 100 and 300 the smallest with the fewest violations
         of pairs by the mixture alone (its :meth:`predict`), counted on pairs held out in
         ``n_splits`` folds: up to six fits for each fold.
     n_splits : int >= 2, default=3
-        Number of folds for ``constraint_weight="auto"``. With fewer than twenty times as many pairs
-        nothing is held out: violations are counted on the pairs that are used.
+        Number of folds for ``constrained_weight="auto"``. With fewer than twenty times as many
+        pairs nothing is held out: violations are counted on the pairs that are used.
     annealing : bool, default=True
         Whether to start every other restart, the first included, from the whole data and let the
         temperature of the data term fall, so that the constraints lead; otherwise restarts begin
@@ -87,16 +87,20 @@ class MeanFieldMixture(GaussianEMBase):
     labels_ : ndarray of int32, shape (n_samples,)
         Component of highest responsibility of every row. :meth:`predict` gives those of the mixture
         alone.
-    penalty_, constraint_weight_ : float
-        ``λ`` and ``η`` that were used.
+    penalty_ : float
+        ``λ`` that was used.
+    constrained_weight_ : float
+        ``η`` that was used.
     search_ : dict of str to ndarray
-        Values of ``constraint_weight`` that ``"auto"`` tried, and with each of them the share of
+        Values of ``constrained_weight`` that ``"auto"`` tried, and with each of them the share of
         pairs ``violated``; it ends early where none is violated.
     disagreement_ : float
         Share of the constrained rows whose label differs from that of :meth:`predict`: where it is
-        large, a larger ``constraint_weight`` may help.
-    objective_, history_ : float, ndarray
-        ``F`` per row at the end, and at every iteration after annealing; never rises.
+        large, a larger ``constrained_weight`` may help.
+    objective_ : float
+        ``F`` per row at the end.
+    history_ : ndarray
+        ``F`` per row at every iteration after annealing; never rises.
 
     See Also
     --------
@@ -127,7 +131,7 @@ class MeanFieldMixture(GaussianEMBase):
 
     _: KW_ONLY
     penalty: NonNegative | Auto = "auto"
-    constraint_weight: FinitePositive | Auto = 1.0
+    constrained_weight: FinitePositive | Auto = 1.0
     n_splits: Annotated[int, Interval(2)] = 3
     annealing: bool = True
     n_init: Count = 2
@@ -141,8 +145,8 @@ class MeanFieldMixture(GaussianEMBase):
     def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:
         whole = self._whole_data(source, self.n_components, weights)
         self.penalty_ = self._penalty_value(source, whole, weights, known)
-        self.constraint_weight_, self.search_ = self._choose_weight(source, whole, weights, known)
-        rows = self._couple(known, weights, self.constraint_weight_)
+        self.constrained_weight_, self.search_ = self._choose_weight(source, whole, weights, known)
+        rows = self._couple(known, weights, self.constrained_weight_)
         self.classes_ = rows.classes
         return self._best_of_starts(source, whole, weights, rows)
 
@@ -206,8 +210,8 @@ class MeanFieldMixture(GaussianEMBase):
         """``η``, and the share of pairs that the mixture alone violates with each one tried."""
         tried: list[float] = []
         violated: list[float] = []
-        if self.constraint_weight != "auto":
-            chosen = float(self.constraint_weight)
+        if self.constrained_weight != "auto":
+            chosen = float(self.constrained_weight)
         else:
             folds = [(known, known)]
             if known.n_pairs >= FEW * self.n_splits:
@@ -218,7 +222,7 @@ class MeanFieldMixture(GaussianEMBase):
                 if violated[-1] == 0:  # no larger weight can do better
                     break
             chosen = tried[int(np.argmin(violated))] if tried else 1.0
-        return chosen, {"constraint_weight": np.array(tried), "violated": np.array(violated)}
+        return chosen, {"constrained_weight": np.array(tried), "violated": np.array(violated)}
 
     def _violated(
         self,

@@ -63,9 +63,9 @@ class PenalizedMixture(GaussianEMBase):
         ``"auto"``: ``2 |w|`` is half the median, over the rows, of the log-odds of the best
         component against the second best in a mixture without pairs, and at least 2: it grows with
         the dimension as these do, keeps most pairs, and bears a fifth of wrong ones; where all
-        pairs are right, higher penalties keep more. With ``certainty`` 1, which multiplies the
-        ``w`` that follow from the certainties.
-    certainty : bool, default=False
+        pairs are right, higher penalties keep more. With ``weights_are_probabilities`` 1, which
+        multiplies the ``w`` that follow from the certainties.
+    weights_are_probabilities : bool, default=False
         Whether the weights of the pairs are probabilities ``γ`` that a statement is right: then
         ``w = ±½ log(γ / (1 - γ))``, 1 is certain and below one half speaks for the opposite.
         So ``w = 3`` is a certainty of 0.9975, and 1.3 one of 0.93.
@@ -90,10 +90,12 @@ class PenalizedMixture(GaussianEMBase):
         ``|w|`` that was used.
     inference_ : dict of str to int
         Number of constrained rows (or groups of them) by method of inference.
-    objective_, history_ : float, ndarray
-        ``-L`` per row at the end, and at every iteration. Where inference is approximate: an upper
-        bound of it by mean field, that of the pairs which are kept by a spanning forest, and an
-        estimate by Gibbs sampling. Never rises, except by chance with ``"gibbs"``.
+    objective_ : float
+        ``-L`` per row at the end. Where inference is approximate: an upper bound of it by mean
+        field, that of the pairs which are kept by a spanning forest, and an estimate by Gibbs
+        sampling.
+    history_ : ndarray
+        The same at every iteration; never rises, except by chance with ``"gibbs"``.
 
     See Also
     --------
@@ -127,7 +129,7 @@ class PenalizedMixture(GaussianEMBase):
 
     _: KW_ONLY
     penalty: NonNegative | Auto = "auto"
-    certainty: bool = False
+    weights_are_probabilities: bool = False
     inference: Literal["auto", "exact", "forest", "gibbs", "mean-field"] = "auto"
     n_sweeps: Count = 50
 
@@ -148,7 +150,7 @@ class PenalizedMixture(GaussianEMBase):
             k,
             weights,
             strength=2.0 * self.penalty_,
-            certainties=self.certainty,
+            certainties=self.weights_are_probabilities,
             inference=self.inference,
             budget=LARGEST if self.inference == "exact" else AFFORDABLE,
             n_sweeps=self.n_sweeps,
@@ -171,7 +173,7 @@ class PenalizedMixture(GaussianEMBase):
         """``|w|``; see ``penalty``."""
         if self.penalty != "auto":
             return float(self.penalty)
-        if self.certainty:
+        if self.weights_are_probabilities:
             return 1.0
         if known.n_pairs == 0:
             return LEAST / 2

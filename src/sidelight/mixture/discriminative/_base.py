@@ -111,9 +111,9 @@ DISCRIMINATIVE_PARAMETERS = {
 #: Attributes of the fitted ones.
 DISCRIMINATIVE_ATTRIBUTES = {
     "penalty_ : float": "Penalty ``λ`` that was used.",
-    "search_ : dict of ndarray": """For ``penalty="validate"``: ``penalty``: the values of ``λ``
-    that were tried; ``n_violations_validation``, ``n_violations_train``: numbers of violated pairs
-    that each fit did not see, and that it saw.""",
+    "search_ : dict of str to ndarray": """For ``penalty="validate"``: ``penalty``: the values of
+    ``λ`` that were tried; ``n_violations_validation``, ``n_violations_train``: numbers of violated
+    pairs that each fit did not see, and that it saw.""",
     "history_ : ndarray": """``-J`` per row along the last stage of the best restart; never
     rises.""",
     "n_starts_at_best_ : int": """Number of restarts that ended at the best value; few mean that

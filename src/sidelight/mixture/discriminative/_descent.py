@@ -18,7 +18,7 @@ from sidelight._fit.lowest import is_lower
 from sidelight._fit.restarts import fit_progress
 from sidelight._progress import FitProgress
 from sidelight._typing import Array
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.mixture.discriminative._objective import Objective
 
 #: Up to this many parameters Newton's method forms the Hessian; beyond, it multiplies with it.

@@ -100,8 +100,8 @@ class BernoulliMixture(FamilyMixture):
 
     Parameters
     ----------
-    threshold : float, default=0.0
-        Values above ``threshold`` are yes, others no.
+    binarize : float, default=0.0
+        Values above ``binarize`` are yes, others no.
     alpha : float > 0, finite, default=0.1
         Number of imagined observations of yes and of no per component and feature.
 
@@ -121,7 +121,7 @@ class BernoulliMixture(FamilyMixture):
     """
 
     _: KW_ONLY
-    threshold: float = 0.0
+    binarize: float = 0.0
     alpha: FinitePositive = 0.1
 
     _own_tags = own_tags(
@@ -138,20 +138,20 @@ class BernoulliMixture(FamilyMixture):
         if sparse.issparse(rows):
             return as_rows(self._yes_of_sparse(rows))
         with np.errstate(invalid="ignore"):
-            yes = (rows > self.threshold).astype(rows.dtype)
+            yes = (rows > self.binarize).astype(rows.dtype)
         missing = np.isnan(rows)
         if missing.any():
             yes[missing] = np.nan
         return as_rows(yes)
 
     def _yes_of_sparse(self, rows: Any) -> Any:
-        if self.threshold < 0:
+        if self.binarize < 0:
             raise ValueError(
-                f"threshold={self.threshold} makes every zero of sparse rows a yes; give dense "
+                f"binarize={self.binarize} makes every zero of sparse rows a yes; give dense "
                 "rows, or a threshold of at least 0."
             )
         yes = rows.copy()
-        yes.data = (yes.data > self.threshold).astype(yes.dtype)
+        yes.data = (yes.data > self.binarize).astype(yes.dtype)
         yes.eliminate_zeros()
         return yes
 

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight.assignment._assign import assign
+from sidelight.assignment import assign
 from sidelight.mixture.field._exact import Inference, Region
 
 # Mean field has no zeros: two ends that must differ repel each other this much.

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight.assignment._graph import Graph, connected_parts, make_graph
+from sidelight.assignment.inner import Graph, connected_parts, make_graph
 from sidelight.exceptions import SidelightError
 
 # Larger cores (every node has three neighbors or more) are not ordered: they are far too wide.

@@ -18,8 +18,7 @@ from sklearn.utils import check_random_state
 from sidelight._fit.simplex import descend, normalized
 from sidelight._typing import FloatArray, IntArray
 from sidelight._warn import warn
-from sidelight.assignment._coloring import check_coloring, infeasible
-from sidelight.assignment._graph import connected_parts
+from sidelight.assignment.inner import check_coloring, connected_parts, infeasible
 from sidelight.exceptions import ConstraintWarning, InfeasibleConstraints, SidelightError
 from sidelight.mixture.field._approximate import (
     GibbsChains,

@@ -24,10 +24,10 @@ from sidelight._kernels.assignment.matching import greedy_matching
 from sidelight._kernels.cluster.icm import add_rows
 from sidelight._typing import Array
 from sidelight._warn import warn
-from sidelight.assignment._graph import connected_parts
+from sidelight.assignment.inner import connected_parts
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.exceptions import ConstraintWarning, InfeasibleConstraints, SidelightError
 from sidelight.mixture._core import Posterior, known_classes
 from sidelight.mixture.field._field import ConstraintField
@@ -282,7 +282,8 @@ def _couplings(known: Constraints, strength: float, certainties: bool) -> tuple[
             one, other = known.name_rows(pairs[wrong[0]])
             raise SidelightError(
                 f"The pair of {one} and {other} has the weight {weight[wrong[0]]:g}, which is no "
-                "probability: with certainty=True weights must be above 0 and at most 1."
+                "probability: with weights_are_probabilities=True weights must be above 0 "
+                "and at most 1."
             )
         with np.errstate(divide="ignore"):
             weight = 0.5 * (np.log(weight) - np.log1p(-weight))

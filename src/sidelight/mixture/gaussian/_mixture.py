@@ -108,8 +108,10 @@ default="full"
         ``Ψ`` of low-rank covariances: for every feature ("factor"), or one for all.
     labels_ : ndarray of int32, shape (n_samples,)
         Most probable component of every row; that of its class where that is known.
-    objective_, history_ : float, ndarray
-        Negative log-likelihood per row at the end, and at every iteration; never rises.
+    objective_ : float
+        Negative log-likelihood per row at the end.
+    history_ : ndarray
+        Negative log-likelihood per row at every iteration; never rises.
 
     Examples
     --------

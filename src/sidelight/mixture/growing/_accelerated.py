@@ -78,11 +78,11 @@ class AcceleratedMixture(GaussianEMBase):
         Most probable component of every row, by its own posterior.
     n_cells_ : int
         Number of cells at the end.
-    gap_ : float
+    approximation_error_ : float
         ``L - F`` per row at the end, as far as some rows of every cell tell.
-    search_ : dict of ndarray
+    search_ : dict of str to ndarray
         One entry for every partition, from coarse to fine: ``n_cells``, ``objective`` (``-F`` per
-        row) and ``gap``.
+        row) and ``approximation_error``.
     history_ : ndarray
         ``-F`` per row at every iteration and after every refinement; never rises.
     converged_ : bool
@@ -160,11 +160,11 @@ class AcceleratedMixture(GaussianEMBase):
             )
 
         best = self._best_restart(n_starts, run, source)
-        names = ("n_cells", "objective", "gap")
+        names = ("n_cells", "objective", "approximation_error")
         columns = map(np.array, zip(*best.partitions, strict=True))
         self.search_ = dict(zip(names, columns, strict=True))
         self.n_cells_ = len(best.leaves)
-        self.gap_ = best.gap
+        self.approximation_error_ = best.gap
         self._warn_of_shortcomings(best, k)
         return replace(best, components=best.components.of_rows())
 

@@ -85,9 +85,9 @@ class GreedyMixture(GaussianBase):
 
     Attributes
     ----------
-    mixtures_ : list of GaussianMixture
+    mixtures_ : tuple of GaussianMixture
         Fitted mixtures of 1, 2, ... components (``mixtures_[2].predict(X)``).
-    search_ : dict of ndarray
+    search_ : dict of str to ndarray
         Of the same mixtures: ``n_components``; ``objective``, the negative log-likelihood per row;
         ``bic`` and ``aic``, the lower the better; ``n_candidates`` for the last component, and how
         many of them were too small, heavy or thin to be taken: ``n_small``, ``n_heavy``,
@@ -155,7 +155,7 @@ class GreedyMixture(GaussianBase):
 
         path = self._best_restart(self.n_init, run, source)
         results = [step.result for step in path.steps]
-        self.mixtures_ = [self._fitted(result, source.dtype) for result in results]
+        self.mixtures_ = tuple(self._fitted(result, source.dtype) for result in results)
         self.search_ = {
             "n_components": np.arange(1, len(results) + 1),
             "objective": np.array([result.objective for result in results]),

@@ -100,7 +100,7 @@ class NonparametricMixture(MixtureBase):
     normalize : bool, default=True
         Whether to divide every kernel by the sum of its values at the other rows, so that kernels
         in dense regions do not dominate.
-    reg : float > 0, finite, default=0.0001
+    alpha : float > 0, finite, default=0.0001
         Weight ``λ`` of the squared profiles; the larger, the smoother the profiles.
     n_neighbors : int >= 1, default=30
         Number of nearest neighbors between which and a row ``kernel="knn"`` keeps the kernel.
@@ -125,13 +125,13 @@ class NonparametricMixture(MixtureBase):
         Width of the kernels; None for a precomputed kernel.
     kernel_ : str
         Kernel that was used: ``"rbf"``, ``"knn"`` or ``"precomputed"``.
-    search_ : dict of ndarray
+    search_ : dict of str to ndarray
         If constraints chose the bandwidth: ``percentile`` and ``bandwidth`` of the candidates, and
         ``mean_satisfaction`` and ``std_satisfaction`` over the restarts of the share of constraints
         that are satisfied.
-    start_objectives_ : ndarray of shape (n_init,)
-        ``-l`` per row at the end of every restart. If only one is near the best, more restarts may
-        find a better one.
+    restarts_ : dict of str to ndarray
+        ``objective``: ``-l`` per row at the end of every restart. If only one is near the best,
+        more restarts may find a better one.
     labels_ : ndarray of int32, shape (n_samples,)
         Component of every row by its leave-one-out density. ``predict`` does not leave out
         anything and may differ for a few rows.
@@ -167,7 +167,7 @@ class NonparametricMixture(MixtureBase):
     bandwidth: Literal["auto", "constraints", "percentile"] | FinitePositive = "auto"
     percentile: Annotated[float, Interval(0, 100, open_low=True)] = 5.0
     normalize: bool = True
-    reg: FinitePositive = 1e-4
+    alpha: FinitePositive = 1e-4
     n_neighbors: Count = 30
     init_params: Literal["seeds", "dirichlet"] = "seeds"
     n_init: Count = 10
@@ -219,7 +219,7 @@ class NonparametricMixture(MixtureBase):
             }
         log_columns, fits = candidates[chosen]
         self.bandwidth_ = None if self.kernel_ == "precomputed" else bandwidths[chosen]
-        self.start_objectives_ = np.array([fit.objective for fit in fits])
+        self.restarts_ = {"objective": np.array([fit.objective for fit in fits])}
         return self._set_profiles(best_of(fits), source, log_columns, known)
 
     def _choose_kernel(self, rows: Any) -> str:
@@ -289,7 +289,7 @@ class NonparametricMixture(MixtureBase):
             fits += fit_profiles(
                 kernel,
                 np.stack([make_start(seed) for seed in seeds[first : first + together]], axis=1),
-                reg=float(self.reg),
+                reg=float(self.alpha),
                 max_iter=self.max_iter,
                 tol=self.tol,
                 description=type(self).__name__,

@@ -39,7 +39,7 @@ class MessageLengthMixture(MixtureBase):
     _common_attributes = MixtureBase._common_attributes | {
         "n_components_ : int": "Number of components found.",
         "n_iter_ : int": "Number of sweeps over the components.",
-        "search_ : dict of ndarray": "``n_components``: numbers of components on the way; "
+        "search_ : dict of str to ndarray": "``n_components``: numbers of components on the way; "
         "``message_length``: length of the message for each, in nats, up to a constant of the "
         "data.",
     }

@@ -77,7 +77,7 @@ class FeatureSaliencyMixture(MessageLengthMixture):
         Means and variances of the components; those of all rows where the saliency is 0.
     common_means_, common_variances_ : ndarray of shape (n_features,)
         The common density.
-    search_ : dict of ndarray
+    search_ : dict of str to ndarray
         ``n_components``: numbers of components on the way; ``message_length``: length of the
         message for each, before post-processing, in nats, up to a constant of the data.
     class_weights_ : ndarray of shape (n_classes, ``n_components_``)

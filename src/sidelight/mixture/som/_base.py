@@ -31,7 +31,7 @@ MAP_PARAMETERS = {
     "periodic": "Whether the ends of every axis are joined: a ring, a torus.",
     "winner_mass": "Share that a node has of its own neighborhood at the end (the median over the "
     "nodes); 1 for hard winners, without neighbors.",
-    "eta": "Factor by which the rate of the neighborhoods grows from stage to stage.",
+    "cooling": "Factor by which the rate of the neighborhoods grows from stage to stage.",
     "init": "Start: nodes on the plane of the first principal components, or at random rows. Of "
     "several restarts only the first starts from the plane.",
     "tol": "A stage ends when an iteration improves the objective, which is per row, by no more "

@@ -44,12 +44,12 @@ class KohonenMap(MapBase):
 
     Parameters
     ----------
-    algorithm : {"batch", "online"}, default="batch"
+    method : {"batch", "online"}, default="batch"
         Whether centers move after each pass over the rows or after each row.
     n_epochs : int >= 1 or None, default=20
         Number of passes over the rows, during which neighborhoods shrink from wide to
-        ``winner_mass``. None, of the batch map: neighborhoods shrink by the factor ``eta`` whenever
-        winners no longer change, or after ``max_iter`` passes.
+        ``winner_mass``. None, of the batch map: neighborhoods shrink by the factor ``cooling``
+        whenever winners no longer change, or after ``max_iter`` passes.
     learning_rate : float in (0, 1], default=0.5
         Step ``a`` of the first row of the online map; it falls linearly to 0.01.
 
@@ -74,11 +74,11 @@ class KohonenMap(MapBase):
     """
 
     _: KW_ONLY
-    algorithm: Literal["batch", "online"] = "batch"
+    method: Literal["batch", "online"] = "batch"
     n_epochs: Count | None = 20
     learning_rate: Annotated[float, Interval(0, 1, open_low=True)] = 0.5
     winner_mass: Mass = 0.8
-    eta: Growth = 1.1
+    cooling: Growth = 1.1
     init: StartName = "pca"
     max_iter: Count = 1000
     random_state: Seed = None
@@ -97,7 +97,7 @@ class KohonenMap(MapBase):
         filled = filled_by_means(rows)
         start = start_means(filled, np.ones(len(filled)), nodes, self.init, rng)
         batch = BatchMap(rows, filled.mean(axis=0), nodes)
-        if self.algorithm == "online":
+        if self.method == "online":
             means, history = self._online(rows, start, nodes, rng)
             converged = len(history) == self.n_epochs
         elif self.n_epochs is not None:
@@ -105,7 +105,7 @@ class KohonenMap(MapBase):
             converged = len(history) == self.n_epochs
         else:
             found = anneal(
-                nodes.rates(self.winner_mass, self.eta),
+                nodes.rates(self.winner_mass, self.cooling),
                 start,
                 batch.evaluate,
                 batch.update,

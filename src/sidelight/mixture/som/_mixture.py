@@ -26,7 +26,7 @@ from sidelight._fit.parameters import (
 from sidelight._typing import Array
 from sidelight._words import setting
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._alignment import check_one_index
+from sidelight.constraints.inner import check_one_index
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.mixture.som._base import MAP_ATTRIBUTES, MAP_PARAMETERS, Growth, MapBase, Mass
@@ -82,7 +82,7 @@ class SelfOrganizingMixture(MapBase):
     blocks : sequence of tuple or None, default=None
         For mixed tables: pairs of a family and its columns, by name or number. By default columns
         of at most 10 different whole numbers are categorical and all others ``"diag"``.
-    pairs : bool, default=False
+    column_pairs : bool, default=False
         Whether categorical columns are modeled in pairs, chosen by mutual information.
     n_factors : int >= 0, default=1
         Number of factors of ``"ppca"``, below the number of columns.
@@ -93,8 +93,8 @@ class SelfOrganizingMixture(MapBase):
         Whether ``"spherical"`` components of all nodes have the same variance.
     mixing_weights : {"equal", "learned"}, default="equal"
         Whether the mixing weights are all the same or learned.
-    threshold : float, default=0.0
-        Values above ``threshold`` are a yes of ``"bernoulli"``.
+    binarize : float, default=0.0
+        Values above ``binarize`` are a yes of ``"bernoulli"``.
     alpha : float > 0, finite, default=0.1
         Number of imagined observations of every outcome of ``"bernoulli"``, ``"categorical"`` and
         ``"multinomial"`` per node.
@@ -126,10 +126,10 @@ class SelfOrganizingMixture(MapBase):
         ``-F`` per row at the end (with the log-prior of probabilities).
     history_ : ndarray
         ``-F`` per row at every iteration of all stages; it does not rise within a stage.
-    penalty_ : float
+    neighborhood_divergence_ : float
         Sum of the divergences ``KL(h_{r_n} ‖ p(· | x_n))`` at the end.
-    search_ : dict of ndarray
-        By stage: ``rate`` (``λ``), ``bound`` (``F``), ``penalty`` and ``n_iter``.
+    search_ : dict of str to ndarray
+        By stage: ``rate`` (``λ``), ``bound`` (``F``), ``neighborhood_divergence`` and ``n_iter``.
 
     Notes
     -----
@@ -157,16 +157,16 @@ class SelfOrganizingMixture(MapBase):
     _: KW_ONLY
     component: AnyFamily = "spherical"
     blocks: Sequence[tuple[str, Any]] | None = None
-    pairs: bool = False
+    column_pairs: bool = False
     n_factors: Whole = 1
     centered: bool = True
     shared_variance: bool = True
     mixing_weights: Literal["equal", "learned"] = "equal"
-    threshold: float = 0.0
+    binarize: float = 0.0
     alpha: FinitePositive = 0.1
     reg_covar: FiniteNonNegative = 1e-6
     winner_mass: Mass = 0.8
-    eta: Growth = 1.1
+    cooling: Growth = 1.1
     n_candidates: Count | None = None
     group_mode: GroupMode = "shared-responsibility"
     init: StartName = "pca"
@@ -231,8 +231,8 @@ class SelfOrganizingMixture(MapBase):
             shared_variance=self.shared_variance,
             reg_covar=float(self.reg_covar),
             alpha=float(self.alpha),
-            threshold=float(self.threshold),
-            pairs=self.pairs,
+            threshold=float(self.binarize),
+            pairs=self.column_pairs,
         )
         if self.blocks is not None and self.component != "mixed":
             raise SidelightError(
@@ -258,7 +258,7 @@ class SelfOrganizingMixture(MapBase):
         rng: np.random.RandomState,
     ) -> Annealed[Winners]:
         """One restart: all stages from a start of its own."""
-        stages = [nodes.neighborhood(rate) for rate in nodes.rates(self.winner_mass, self.eta)]
+        stages = [nodes.neighborhood(rate) for rate in nodes.rates(self.winner_mass, self.cooling)]
         init: StartName = self.init if number == 0 else "random"
         winners = start_winners(_numbers(self._parts, tables), weights, nodes, init, rng)
         if episodes is not None:
@@ -300,11 +300,11 @@ class SelfOrganizingMixture(MapBase):
         penalties = [steps.log_likelihood(end.parameters) - end.bound for end in best.ends]
         self.objective_, self.history_ = last.objective, best.history
         self.n_iter_, self.converged_ = int(best.n_iters.sum()), best.converged
-        self.penalty_ = float(penalties[-1])
+        self.neighborhood_divergence_ = float(penalties[-1])
         self.search_ = {
             "rate": np.array([end.neighborhood.rate for end in best.ends]),
             "bound": np.array([end.bound for end in best.ends]),
-            "penalty": np.array(penalties),
+            "neighborhood_divergence": np.array(penalties),
             "n_iter": best.n_iters,
         }
         self._warn_unless_converged(best)

@@ -307,7 +307,7 @@ class BernoulliPart:
         if sparse.issparse(table):
             if threshold < 0:
                 raise SidelightError(
-                    f"{setting('threshold', threshold)} makes every zero of sparse rows a yes; "
+                    f"{setting('binarize', threshold)} makes every zero of sparse rows a yes; "
                     "give dense rows, or a threshold of at least 0."
                 )
             yes = sparse.csr_array(table, copy=True)

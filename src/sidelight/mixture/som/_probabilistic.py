@@ -104,7 +104,7 @@ class ProbabilisticMap(MapBase):
 
     Parameters
     ----------
-    component : {"spherical", "diag", "full"}, default="spherical"
+    covariance_type : {"spherical", "diag", "full"}, default="spherical"
         Gaussians with one variance, with a variance per column, or with a covariance matrix.
     shared_variance : bool, default=True
         Whether ``"spherical"`` components of all nodes have the same variance.
@@ -119,7 +119,7 @@ class ProbabilisticMap(MapBase):
         ``-L'`` per row at the end.
     history_ : ndarray
         ``-L'`` per row at every iteration of all stages; it does not rise within a stage.
-    search_ : dict of ndarray
+    search_ : dict of str to ndarray
         By stage: ``rate`` (``λ``), ``objective`` and ``n_iter``.
 
     Examples
@@ -132,11 +132,11 @@ class ProbabilisticMap(MapBase):
     """
 
     _: KW_ONLY
-    component: Literal["spherical", "diag", "full"] = "spherical"
+    covariance_type: Literal["spherical", "diag", "full"] = "spherical"
     shared_variance: bool = True
     reg_covar: FiniteNonNegative = 1e-6
     winner_mass: Mass = 0.8
-    eta: Growth = 1.2
+    cooling: Growth = 1.2
     init: StartName = "pca"
     tol: NonNegative = 1e-4
     max_iter: Count = 200
@@ -154,12 +154,12 @@ class ProbabilisticMap(MapBase):
         nodes = self._make_grid()
         settings = Settings(shared_variance=self.shared_variance, reg_covar=float(self.reg_covar))
         names: Sequence[str] | None = getattr(self, "feature_names_in_", None)
-        part = NumericPart(np.arange(rows.shape[1]), self.component, settings, names)
+        part = NumericPart(np.arange(rows.shape[1]), self.covariance_type, settings, names)
         weights = np.ones(len(rows))
         rng = check_random_state(self.random_state)
         winners = start_winners(part.numbers(rows), weights, nodes, self.init, rng)
         source = as_rows(rows)
-        stages = [nodes.neighborhood(rate) for rate in nodes.rates(self.winner_mass, self.eta)]
+        stages = [nodes.neighborhood(rate) for rate in nodes.rates(self.winner_mass, self.cooling)]
         whole = part.whole(rows, weights, nodes.n_nodes)
         steps = ProbabilisticSteps(source)
         found = anneal(

@@ -132,7 +132,7 @@ class SoftTopographicMap(MapBase):
     beta : float > 0, finite or "auto", default="auto"
         Last inverse variance; ``"auto"`` is ``k^(2/a)`` for ``k`` nodes on ``a`` axes, divided by
         the mean variance of the columns: about that of the rows of one node.
-    eta : float > 1, finite, default=1.2
+    cooling : float > 1, finite, default=1.2
         Factor by which ``β`` grows from stage to stage.
 
     Attributes
@@ -145,7 +145,7 @@ class SoftTopographicMap(MapBase):
         ``-F`` per row at the end.
     history_ : ndarray
         ``-F`` per row at every iteration; it does not rise while ``β`` stays the same.
-    search_ : dict of ndarray
+    search_ : dict of str to ndarray
         By stage: ``beta``, ``objective`` and ``n_iter``.
 
     Examples
@@ -160,7 +160,7 @@ class SoftTopographicMap(MapBase):
     _: KW_ONLY
     beta: FinitePositive | Auto = "auto"
     winner_mass: Mass = 0.5
-    eta: Growth = 1.2
+    cooling: Growth = 1.2
     init: StartName = "pca"
     tol: NonNegative = 1e-4
     max_iter: Count = 200
@@ -183,8 +183,8 @@ class SoftTopographicMap(MapBase):
         last = last if self.beta == "auto" else float(self.beta)
         first = FIRST_BETA / (float(variances[0]) or 1.0)
         stages = [last]
-        while stages[0] / self.eta > first:
-            stages.insert(0, stages[0] / self.eta)
+        while stages[0] / self.cooling > first:
+            stages.insert(0, stages[0] / self.cooling)
         rng = check_random_state(self.random_state)
         start = start_means(numbers, weights, nodes, self.init, rng) - origin
         shares = nodes.neighborhood(nodes.rate_of_mass(self.winner_mass)).shares

@@ -67,7 +67,7 @@ def flows_of(estimator: Any, most: int) -> Flows:
     classes = largest[np.argsort(origin[largest], kind="stable")]
     return Flows(
         counts[np.ix_(categories, classes)].T,
-        [str(name) for name in estimator.class_names_[classes].tolist()],
+        [str(name) for name in estimator.classes_[classes].tolist()],
         [str(name) for name in estimator.category_names_[categories].tolist()],
         counts.shape[1],
         counts.shape[0],

@@ -98,7 +98,10 @@ def fitted_decisions(estimator: Any, X: Any) -> Decisions:
     unless they are all 0 or 1 and say nothing about how sure a class is.
     """
     names, n_rows = class_names(estimator), len(estimator.transduction_)
-    for attribute, are_probabilities in (("label_distributions_", True), ("values_", False)):
+    for attribute, are_probabilities in (
+        ("label_distributions_", True),
+        ("transduction_values_", False),
+    ):
         values = np.asarray(getattr(estimator, attribute, ()), dtype=np.float64)
         if values.shape == (n_rows,) and len(names) == 2:
             values = np.column_stack([-values, values])

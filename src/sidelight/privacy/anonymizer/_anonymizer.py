@@ -29,7 +29,7 @@ from sidelight._words import counted
 from sidelight.base import Clusterer
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
-from sidelight.io._columns import quoted
+from sidelight.io.inner import quoted
 from sidelight.privacy.anonymizer._columns import (
     Column,
     columns_of_array,
@@ -140,7 +140,7 @@ class Anonymizer(Clusterer):
         Number of rows that were left out.
     suppressed_ : ndarray of int
         Positions of these rows.
-    search_ : dict of ndarray
+    search_ : dict of str to ndarray
         Loss against the number of classes: ``n_clusters`` and ``ncp``.
     hierarchies_ : dict of str to Hierarchy
         Hierarchies that were used, by column.

@@ -12,8 +12,7 @@ import numpy as np
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted
 from sidelight.exceptions import SidelightError
-from sidelight.preparation._source import Source, as_source
-from sidelight.preparation._texts import encode_texts
+from sidelight.preparation.inner import Source, as_source, encode_texts
 
 Kind = Literal["number", "date", "category"]
 

@@ -10,10 +10,9 @@ import numpy as np
 from sidelight._kernels.privacy.anonymizer.diversity import is_diverse
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted, setting
-from sidelight.constraints.algebra._alignment import check_one_index
+from sidelight.constraints.inner import check_one_index
 from sidelight.exceptions import SidelightError
-from sidelight.io._columns import UNKNOWN_LABELS
-from sidelight.io.values._spelling import folded
+from sidelight.io.inner import UNKNOWN_LABELS, folded
 from sidelight.privacy.anonymizer._columns import Column, read_columns
 
 #: Models of diversity in the order of their numbers in compiled loops.

@@ -11,7 +11,7 @@ import numpy as np
 from sidelight._kernels.privacy.anonymizer.penalty import MISSING
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.exceptions import SidelightError
-from sidelight.io._columns import close_names
+from sidelight.io.inner import close_names
 from sidelight.privacy.anonymizer._columns import Column, places_of
 from sidelight.privacy.anonymizer._hierarchy import Hierarchy, Tree, as_hierarchy, tree_of
 

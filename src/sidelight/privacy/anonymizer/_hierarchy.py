@@ -14,7 +14,7 @@ import numpy as np
 from sidelight._typing import Array, FloatArray
 from sidelight._words import counted
 from sidelight.exceptions import SidelightError
-from sidelight.io._columns import quoted
+from sidelight.io.inner import quoted
 from sidelight.privacy.anonymizer._columns import Column
 
 #: Name of the widest group where the user gives none: any value.

@@ -15,7 +15,7 @@ from sidelight._typing import Array
 from sidelight._words import setting
 from sidelight.cluster import KMeans
 from sidelight.constraints import Conditions, Constraints
-from sidelight.constraints.algebra._alignment import align
+from sidelight.constraints.inner import align
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.privacy.existential._geometry import WeightedRows
@@ -51,15 +51,15 @@ class ExistentialKMeans(KMeans):
         from each other, random rows, or an array of shape (n_clusters, n_features). Or an array of
         shape (n_samples,) with the cluster of every row: a partition that meets the conditions, as
         it is.
-    refine : {"transport", "flow", "lookahead", "random"}, default="transport"
+    pivot_moves : {"transport", "flow", "lookahead", "random"}, default="transport"
         How pivots move while representatives are frozen. ``"transport"``: to the cheapest
         assignment that meets the conditions. ``"flow"``: the most gainful set of moves to nearest
         representatives. ``"lookahead"``: one valid path of moves after the other, that of largest
         gain, and cycles where clusters without surplus block each other. ``"random"``: the same
         with random moves.
-    lookahead : int >= 1, default=1
-        Largest number of moves of a path, for ``refine="lookahead"``; time grows with
-        ``n_clusters ** lookahead``.
+    max_path : int >= 1, default=1
+        Largest number of moves of a path, for ``pivot_moves="lookahead"``; time grows with
+        ``n_clusters ** max_path``.
     micro_radius : float >= 0, finite or None, default=None
         Radius of micro-clusters (root mean squared distance from their mean) that take the place
         of the rows, for tables larger than memory. With 0 every row is one. None: rows by
@@ -111,8 +111,8 @@ class ExistentialKMeans(KMeans):
     """
 
     _: KW_ONLY
-    refine: Literal["transport", "flow", "lookahead", "random"] = "transport"
-    lookahead: Count = 1
+    pivot_moves: Literal["transport", "flow", "lookahead", "random"] = "transport"
+    max_path: Count = 1
     micro_radius: FiniteNonNegative | None = None
 
     def __sidelight_tags__(self) -> MethodTags:
@@ -189,7 +189,7 @@ class ExistentialKMeans(KMeans):
         labels = self._given_labels(source, requirements)
 
         def run(number: int, rng: np.random.RandomState) -> _Result:
-            refined = ConditionedRows(rows, requirements, self.refine, self.lookahead, rng)
+            refined = ConditionedRows(rows, requirements, self.pivot_moves, self.max_path, rng)
             if labels is None:
                 start = self._start(source, rng, weights).astype(source.dtype)
                 centers = refined.run_free(start, stopping)
@@ -227,7 +227,7 @@ class ExistentialKMeans(KMeans):
         sizes = None if np.all(micro.sizes == 1) else micro.sizes.astype(np.float64)
 
         def run(number: int, rng: np.random.RandomState) -> _Result:
-            shares = ConditionedShares(micro, self.refine, self.lookahead, rng)
+            shares = ConditionedShares(micro, self.pivot_moves, self.max_path, rng)
             share = None
             if labels is None:
                 start = self._start(middles, rng, sizes).astype(np.float64)

@@ -18,9 +18,8 @@ from sidelight._fit.views import UnitRows
 from sidelight._kernels.relational.connected.neighbors import nearest_of_neighbors
 from sidelight._typing import Array
 from sidelight._words import setting
-from sidelight.base import Clusterer
-from sidelight.base._clusterer import CLUSTERER_ATTRIBUTES
-from sidelight.base._estimator import not_defined
+from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
+from sidelight.base.inner import not_defined
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
 from sidelight.exceptions import InvalidParameter, SidelightError

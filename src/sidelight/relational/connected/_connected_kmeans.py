@@ -50,10 +50,10 @@ class ConnectedKMeans(ConnectedClusterer):
     init : {"ward", "degree"}, default="ward"
         Start of the first restart: clusters of Ward's agglomeration under the graph, or random
         rows in proportion to their degrees, from which all other restarts begin. Without a graph,
-        and with ``strength``, all begin with random rows.
+        and with ``min_neighbor_share``, all begin with random rows.
     refine : bool, default=True
         Whether rows at the boundary move at the end; without a graph there is no need.
-    strength : float in (0, 1] or None, default=None
+    min_neighbor_share : float in (0, 1] or None, default=None
         Share of the other members of its cluster that every row is a neighbor of. A cluster
         admits only rows that are neighbors of this share of its present members; members that
         fall below it later are expelled, the weakest first. Rows without a cluster have the label
@@ -83,8 +83,8 @@ class ConnectedKMeans(ConnectedClusterer):
     clusters are kept. Where edges are many and the attributes noisy, refinement lets the
     attributes win over the graph: ``refine=False`` keeps the clusters as they grew.
 
-    With ``strength`` a row without a cluster costs the largest squared distance of a row to the
-    mean of all rows.
+    With ``min_neighbor_share`` a row without a cluster costs the largest squared distance of a row
+    to the mean of all rows.
 
     References
     ----------
@@ -107,7 +107,7 @@ class ConnectedKMeans(ConnectedClusterer):
     metric: Metric = "euclidean"
     init: Literal["ward", "degree"] = "ward"
     refine: bool = True
-    strength: PositiveShare | None = None
+    min_neighbor_share: PositiveShare | None = None
     n_init: Count | Auto = "auto"
     max_iter: Count = 100
     tol: NonNegative = 1e-4
@@ -121,9 +121,9 @@ class ConnectedKMeans(ConnectedClusterer):
     )
 
     def _solve(self, nodes: Nodes, n_clusters: int) -> Restart:
-        on_graph = nodes.graph is not None and not self.strength
+        on_graph = nodes.graph is not None and not self.min_neighbor_share
         ward = agglomerated(nodes, n_clusters) if on_graph and self.init == "ward" else None
-        problem = _Squares(nodes, self.strength or 0.0)
+        problem = _Squares(nodes, self.min_neighbor_share or 0.0)
 
         def run(number: int, rng: np.random.RandomState) -> Restart:
             seeds = nodes.draw_seeds(n_clusters, rng)

@@ -49,7 +49,7 @@ class NetScan(ConnectedClusterer):
     look_ahead : bool, default=True
         Whether a row between clusters goes where the neighbors of degree 1 that depend on it are
         served best, if one of them is closer to another center.
-    outliers : "gap" or float >= 0, finite or None, default=None
+    outlier_threshold : "gap" or float >= 0, finite or None, default=None
         Rows that joined above this threshold get the label -1; with "gap" above the largest gap in
         the upper half of the sorted ``absorbed_at_``. ``objective_`` counts all rows.
     tol : float >= 0, default=0.001
@@ -85,7 +85,7 @@ class NetScan(ConnectedClusterer):
     >>> path = [(0, 1), (1, 2), (2, 3), (3, 4)]
     >>> NetScan(2, random_state=0).fit(X, relations=path).labels_.tolist()
     [0, 0, 1, 1, 1]
-    >>> NetScan(2, outliers=2.0, random_state=0).fit(X, relations=path).labels_.tolist()
+    >>> NetScan(2, outlier_threshold=2.0, random_state=0).fit(X, relations=path).labels_.tolist()
     [0, 0, 1, 1, -1]
     """
 
@@ -95,7 +95,7 @@ class NetScan(ConnectedClusterer):
     growth: Literal["heap", "rounds"] = "heap"
     centers: Literal["means", "nodes"] = "means"
     look_ahead: bool = True
-    outliers: Literal["gap"] | FiniteNonNegative | None = None
+    outlier_threshold: Literal["gap"] | FiniteNonNegative | None = None
     n_init: Count = 10
     max_iter: Count = 30
     tol: NonNegative = 1e-3
@@ -136,11 +136,11 @@ class NetScan(ConnectedClusterer):
         super()._set_fitted_attributes(nodes, replace(restart, best=best), known)
 
     def _threshold(self, thresholds: FloatArray) -> float:
-        if self.outliers is None:
+        if self.outlier_threshold is None:
             return float("inf")
-        if self.outliers == "gap":
+        if self.outlier_threshold == "gap":
             return largest_gap(thresholds)
-        return float(self.outliers)
+        return float(self.outlier_threshold)
 
 
 @dataclass(frozen=True)

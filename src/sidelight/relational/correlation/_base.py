@@ -7,23 +7,22 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import Tags
 
+from sidelight._fit.lowest import relative_gap
 from sidelight._typing import IntArray
 from sidelight._warn import warn
-from sidelight.base import Clusterer
-from sidelight.base._clusterer import CLUSTERER_ATTRIBUTES
+from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
 from sidelight.constraints import Constraints, Relations
-from sidelight.constraints.algebra._alignment import align_to_ids, by_row, own_ids
-from sidelight.constraints.algebra._classes import as_codes
+from sidelight.constraints.inner import align_to_ids, as_codes, by_row, own_ids
 from sidelight.exceptions import UnusedKnowledge
 from sidelight.relational.correlation._graph import SignedGraph
 from sidelight.relational.correlation._solve import Solution
 
 BOUND_ATTRIBUTES = {
-    "cost_ : float": "Sum of the scores with which the partition disagrees, ``objective_``.",
+    "objective_ : float": "Sum of the scores with which the partition disagrees; it was minimized.",
     "agreement_ : float": "Sum of the scores with which it agrees.",
     "lower_bound_ : float": "Proven: no partition costs less.",
-    "gap_ : float": "``(cost_ - lower_bound_) / cost_``, 0 where both are 0: the cost could be "
-    "lower by this share at most.",
+    "gap_ : float": "Share of ``objective_`` by which it may be above the optimum at most, "
+    "``(objective_ - lower_bound_) / objective_``; 0 where both are 0.",
 }
 
 
@@ -38,7 +37,6 @@ class ScoredPairsClusterer(Clusterer):
         "sparse": True,
     }
 
-    cost_: float
     agreement_: float
     lower_bound_: float
     gap_: float
@@ -89,10 +87,10 @@ class ScoredPairsClusterer(Clusterer):
     ) -> None:
         """Set the attributes that tell of the partition and of its bound."""
         self.labels_ = graph.of_objects(solved.labels)
-        self.cost_ = self.objective_ = solved.cost
+        self.objective_ = solved.cost
         self.agreement_ = graph.total - solved.cost
         self.lower_bound_ = solved.bound
-        self.gap_ = relative_gap(solved.cost, solved.bound)
+        self.gap_ = relative_gap(solved.cost - solved.bound, solved.cost)
         self.history_ = solved.history
         self.n_iter_ = solved.n_iter
         self.converged_ = solved.converged
@@ -122,11 +120,6 @@ def _named(known: Constraints, relations: Relations) -> Constraints:
         groups=groups,
         ids=relations.ids,
     )
-
-
-def relative_gap(cost: float, bound: float) -> float:
-    """Share of the cost above the bound."""
-    return max(cost - bound, 0.0) / cost if cost > 0 else 0.0
 
 
 def proven(gap: float) -> str:

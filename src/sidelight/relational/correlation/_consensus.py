@@ -10,18 +10,17 @@ import numpy as np
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
+from sidelight._fit.lowest import relative_gap
 from sidelight._fit.parameters import Count, Seed, Verbosity, estimator
 from sidelight._fit.restarts import best_restart
 from sidelight._kernels.relational.correlation.consensus import pivot_rows
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted
-from sidelight.base import Clusterer
-from sidelight.base._clusterer import CLUSTERER_ATTRIBUTES
+from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._classes import read_classes
-from sidelight.constraints.algebra._plain import plain
+from sidelight.constraints.inner import plain, read_classes
 from sidelight.exceptions import SidelightError
-from sidelight.relational.correlation._base import BOUND_ATTRIBUTES, proven, relative_gap
+from sidelight.relational.correlation._base import BOUND_ATTRIBUTES, proven
 from sidelight.relational.correlation._consensus_search import (
     Profiles,
     explicit_graph,
@@ -65,7 +64,7 @@ class ConsensusClustering(Clusterer):
     Attributes
     ----------
     distances_ : ndarray of shape (n_partitions,)
-        Mirkin distance of the result to every given partition; ``cost_`` is their sum.
+        Mirkin distance of the result to every given partition; ``objective_`` is their sum.
     input_costs_ : ndarray of shape (n_partitions,)
         Cost that every given partition would have; the best of them is at most twice the optimum.
 
@@ -241,10 +240,10 @@ class ConsensusClustering(Clusterer):
         self.distances_ = np.array(
             [mirkin_distance(self.labels_[known], column[known]) for column, known in _known(codes)]
         )
-        self.cost_ = self.objective_ = solved.cost
+        self.objective_ = solved.cost
         self.agreement_ = profiles.total - solved.cost
         self.lower_bound_ = bound
-        self.gap_ = relative_gap(solved.cost, bound)
+        self.gap_ = relative_gap(solved.cost - bound, solved.cost)
         self.history_ = solved.history
         self.n_iter_ = solved.n_iter
         self.converged_ = solved.converged

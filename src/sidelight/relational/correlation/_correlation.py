@@ -72,8 +72,8 @@ class CorrelationClustering(ScoredPairsClusterer):
     n_init : int >= 1 or "auto", default="auto"
         Number of restarts with different seeds. By default 10, and 2 on graphs of more than a
         million edges.
-    c : float > 2, finite, default=3.0
-        Constant of region growing: balls have a radius of at most ``1/c``. Used by ``"lp"``.
+    region_constant : float > 2, finite, default=3.0
+        Constant ``c`` of region growing: balls have a radius of at most ``1/c``. Used by ``"lp"``.
     max_iter : int >= 1, default=50
         Largest number of rounds of a local search.
 
@@ -124,7 +124,7 @@ class CorrelationClustering(ScoredPairsClusterer):
     >>> model = CorrelationClustering(random_state=0).fit(scored)
     >>> model.labels_
     array([0, 0, 0, 1], dtype=int32)
-    >>> model.cost_, model.gap_
+    >>> model.objective_, model.gap_
     (0.5, 0.0)
     """
 
@@ -132,7 +132,7 @@ class CorrelationClustering(ScoredPairsClusterer):
     _: KW_ONLY
     absent: FiniteNonNegative | Auto = 0.0
     n_init: Count | Auto = "auto"
-    c: AboveTwo = 3.0
+    region_constant: AboveTwo = 3.0
     max_iter: Count = 50
     random_state: Seed = None
     verbose: Verbosity = 0
@@ -178,7 +178,7 @@ class CorrelationClustering(ScoredPairsClusterer):
             Settings(
                 method=self.method,
                 n_init=self.n_init,
-                c=self.c,
+                c=self.region_constant,
                 max_iter=self.max_iter,
                 random_state=self.random_state,
                 verbose=self.verbose,
@@ -232,7 +232,7 @@ class CorrelationClustering(ScoredPairsClusterer):
         pairs : dict of ndarray
             ``i`` and ``j``, by id where there are ids; ``score``; and ``kind``, which is
             ``"apart"`` for positive scores across clusters and ``"joined"`` for negative ones
-            within, those of ``-absent`` included. The absolute scores add up to ``cost_``.
+            within, those of ``-absent`` included. The absolute scores add up to ``objective_``.
 
         Examples
         --------
@@ -251,7 +251,7 @@ class CorrelationClustering(ScoredPairsClusterer):
             if n_joined > MAX_LISTED:
                 raise SidelightError(
                     f"The clusters join {n_joined:,.0f} pairs, and a list of disagreements has "
-                    f"{counted(MAX_LISTED, 'pair')} at most; cost_ counts them."
+                    f"{counted(MAX_LISTED, 'pair')} at most; objective_ counts them."
                 )
             joined = unlisted_pairs(relations, labels)
             pairs = np.concatenate([pairs, joined])

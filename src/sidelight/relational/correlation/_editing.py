@@ -49,6 +49,8 @@ class ClusterEditing(ScoredPairsClusterer):
 
     Attributes
     ----------
+    edited_pairs_ : dict of str to ndarray
+        Edits as arrays ``i``, ``j`` (by id where there are ids) and ``kind``, add or remove.
     converged_ : bool
         Whether the last round of the best restart lowered the cost by less than 0.1 %.
 
@@ -72,9 +74,9 @@ class ClusterEditing(ScoredPairsClusterer):
     >>> from sidelight.relational import ClusterEditing
     >>> graph = Relations([(0, 1), (1, 2), (0, 2), (2, 3), (3, 4)], n_samples=5)
     >>> model = ClusterEditing(random_state=0).fit(graph)
-    >>> model.labels_, model.cost_
+    >>> model.labels_, model.objective_
     (array([0, 0, 0, 1, 1], dtype=int32), 1.0)
-    >>> model.edits_["kind"], model.edits_["i"], model.edits_["j"]
+    >>> model.edited_pairs_["kind"], model.edited_pairs_["i"], model.edited_pairs_["j"]
     (array(['remove'], dtype='<U6'), array([2]), array([3]))
     """
 
@@ -140,7 +142,7 @@ class ClusterEditing(ScoredPairsClusterer):
         return self
 
     @property
-    def edits_(self) -> dict[str, Array]:
+    def edited_pairs_(self) -> dict[str, Array]:
         """Edits as arrays ``i``, ``j`` (by id where there are ids) and ``kind``, add or remove."""
         check_is_fitted(self)
         sizes = self.cluster_sizes_.astype(float)
@@ -148,7 +150,7 @@ class ClusterEditing(ScoredPairsClusterer):
         if n_joined > MAX_LISTED:
             raise SidelightError(
                 f"The clusters join {n_joined:,.0f} pairs, and edits are listed for "
-                f"{counted(MAX_LISTED, 'pair')} at most; cost_ counts them."
+                f"{counted(MAX_LISTED, 'pair')} at most; objective_ counts them."
             )
         relations, labels = self._relations, self.labels_
         same = labels[relations.edges[:, 0]] == labels[relations.edges[:, 1]]

@@ -13,7 +13,7 @@ from sidelight._kernels.relational.correlation.branching import component_costs
 from sidelight._kernels.relational.correlation.local_search import disagreements
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.constraints import Constraints, Relations
-from sidelight.constraints.algebra._canonical import StatedPairs, Statements
+from sidelight.constraints.inner import StatedPairs, Statements
 from sidelight.exceptions import InconsistentConstraints
 
 

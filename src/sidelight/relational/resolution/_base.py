@@ -18,7 +18,7 @@ from sidelight._fit.parameters import (
 from sidelight._progress import stage_progress
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.base import Clusterer
-from sidelight.base._estimator import not_defined
+from sidelight.base.inner import not_defined
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.relational.resolution._blocking import candidate_pairs
@@ -55,11 +55,11 @@ RESOLVER_PARAMETERS = {
 
 #: What every fitted resolver has.
 RESOLVER_ATTRIBUTES = {
-    "pairs_ : dict of ndarray": "The pairs that were compared: ``i``, ``j``, ``attribute`` and "
-    "``relational`` similarity, ``similarity`` of both, and whether they are ``joined`` by the "
+    "pairs_ : dict of str to ndarray": "The pairs that were compared: ``i``, ``j``, ``attribute`` "
+    "and ``relational`` similarity, ``similarity`` of both, and whether they are ``joined`` by the "
     "threshold alone.",
-    "merges_ : dict of ndarray": "The pairs that joined two clusters, in their order: ``i``, "
-    "``j``, ``attribute``, ``relational``, ``similarity``.",
+    "merges_ : dict of str to ndarray": "The pairs that joined two clusters, in their order: "
+    "``i``, ``j``, ``attribute``, ``relational``, ``similarity``.",
     "blocking_ : BlockingReport": "Which keys kept how many pairs.",
     "comparisons_ : dict of str to ColumnComparison": "How every compared column was compared.",
 }

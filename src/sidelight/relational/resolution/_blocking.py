@@ -11,8 +11,7 @@ import numpy as np
 from sidelight._kernels.relational.resolution.blocking import window_pairs
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted, worded
-from sidelight.constraints.algebra._classes import as_codes
-from sidelight.constraints.algebra._plain import plain
+from sidelight.constraints.inner import as_codes, plain
 from sidelight.exceptions import SidelightError
 from sidelight.relational.resolution._keys import Blocks, make_blocks
 from sidelight.relational.resolution._references import References

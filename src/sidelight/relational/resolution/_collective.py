@@ -68,7 +68,7 @@ class CollectiveResolution(_Resolver):
         Least similarity of two clusters that are merged. By default
         ``0.8 (1 - alpha) + 0.3 alpha``, which is 0.55 for equal shares, and 0.8 where no references
         occur together.
-    alpha : float in [0, 1], default=0.5
+    relational_share : float in [0, 1], default=0.5
         Share of the relational part; of no use where no references occur together.
     linkage : {"single", "average", "complete"}, default="single"
         Similarity of the attributes of two clusters: the largest, mean or smallest one over the
@@ -88,11 +88,11 @@ class CollectiveResolution(_Resolver):
 
     Attributes
     ----------
-    pairs_ : dict of ndarray
+    pairs_ : dict of str to ndarray
         The candidate pairs ``i``, ``j``; ``attribute`` and ``relational`` part and ``similarity``
         of their clusters, when these were merged or else at the end (0 where they must stay
         apart); and whether they are ``joined``: the same entity.
-    merges_ : dict of ndarray
+    merges_ : dict of str to ndarray
         Merges in their order: ``first`` and ``second``, the two clusters (below ``n_samples`` a
         reference, else ``n_samples`` plus the number of an earlier merge); ``i`` and ``j``, the
         most similar pair of references between them; ``attribute``, ``relational``,
@@ -101,7 +101,7 @@ class CollectiveResolution(_Resolver):
         threshold and have similarity 1.
     threshold_ : float
         Threshold that was used.
-    alpha_ : float
+    relational_share_ : float
         Share of the relational part that was used: 0 where no references occur together.
     bootstrap_ : float or None
         Attribute similarity of nearly identical references that was used.
@@ -167,7 +167,7 @@ class CollectiveResolution(_Resolver):
 
     threshold: FiniteNonNegative | Auto = "auto"  # type: ignore[assignment]
     _: KW_ONLY
-    alpha: Share = 0.5
+    relational_share: Share = 0.5
     linkage: Literal["single", "average", "complete"] = "single"
     bootstrap: Share | Auto | None = "auto"
     bootstrap_neighbors: Whole = 1
@@ -181,9 +181,11 @@ class CollectiveResolution(_Resolver):
     )
 
     def _least_similarity(self) -> float:
-        if self.alpha == 1:
+        if self.relational_share == 1:
             return LEAST_ATTRIBUTE
-        least = (self._usual_threshold(self.alpha) - self.alpha) / (1 - self.alpha)
+        least = (self._usual_threshold(self.relational_share) - self.relational_share) / (
+            1 - self.relational_share
+        )
         return max(least, LEAST_ATTRIBUTE)
 
     def _usual_threshold(self, alpha: float) -> float:
@@ -194,7 +196,7 @@ class CollectiveResolution(_Resolver):
 
     def _settings(self, incidence: sparse.csr_array, scorer: Scorer) -> Settings:
         """Settings for references with these hyper-edges and comparisons."""
-        alpha = float(self.alpha) if occur_together(incidence) else 0.0
+        alpha = float(self.relational_share) if occur_together(incidence) else 0.0
         bootstrap = self.bootstrap
         if bootstrap == "auto":
             bootstrap = nearly_identical(scorer)
@@ -213,7 +215,7 @@ class CollectiveResolution(_Resolver):
         settings = self._settings(problem.incidence, problem.scorer)
         ended = merge_collectively(evidence, settings)
         merges = merges_of(ended)
-        self.threshold_, self.alpha_ = settings.threshold, settings.alpha
+        self.threshold_, self.relational_share_ = settings.threshold, settings.alpha
         self.bootstrap_ = settings.bootstrap
         self.pairs_, self.merges_ = pairs_of(ended), as_columns(merges)
         gains = merges.similarity[merges.kind == GREEDY] - settings.threshold

@@ -12,7 +12,7 @@ from scipy import sparse
 from sidelight._kernels.relational.resolution.collective import parts_of
 from sidelight._kernels.relational.resolution.collective_state import OPEN
 from sidelight._typing import Array, IntArray
-from sidelight.constraints.algebra import _canonical as canonical
+from sidelight.constraints.inner import RowIndex, as_positions
 from sidelight.exceptions import SidelightError
 from sidelight.relational.resolution._collective_merges import (
     BOOTSTRAP,
@@ -211,8 +211,8 @@ def position_of(references: References, row: Any) -> int:
                 f"There is no reference {row!r}: positions go from 0 to {references.n - 1}."
             )
         return int(row)
-    index = canonical.RowIndex(references.ids)
-    return int(canonical.as_positions([(row, row)], "row", index, references.n)[0, 0])
+    index = RowIndex(references.ids)
+    return int(as_positions([(row, row)], "row", index, references.n)[0, 0])
 
 
 def _sentence(outcome: Outcome, step: int) -> str:

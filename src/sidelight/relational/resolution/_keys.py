@@ -11,8 +11,7 @@ import numpy as np
 
 from sidelight._typing import Array, IntArray
 from sidelight._words import worded
-from sidelight.constraints.algebra._classes import as_codes
-from sidelight.constraints.algebra._plain import plain, text_of
+from sidelight.constraints.inner import as_codes, plain, text_of
 from sidelight.exceptions import SidelightError
 from sidelight.relational.resolution._references import Column, References
 from sidelight.relational.resolution._tokens import first_names_first, normal_forms, read_words

@@ -11,12 +11,15 @@ from scipy import sparse
 
 from sidelight._typing import Array, IntArray
 from sidelight._warn import warn
-from sidelight.constraints import Constraints, Relations
-from sidelight.constraints.algebra._alignment import check_one_index, own_ids
-from sidelight.constraints.algebra._canonical import StatedPairs, Statements
-from sidelight.constraints.algebra._classes import as_codes
-from sidelight.constraints.algebra._plain import plain
-from sidelight.constraints.relations import as_relations
+from sidelight.constraints import Constraints, Relations, as_relations
+from sidelight.constraints.inner import (
+    StatedPairs,
+    Statements,
+    as_codes,
+    check_one_index,
+    own_ids,
+    plain,
+)
 from sidelight.exceptions import ConstraintWarning, SidelightError, UnusedKnowledge
 from sidelight.relational.resolution._candidates import Candidates
 from sidelight.relational.resolution._references import References

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sidelight._fit.parameters import check_parameters
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted
-from sidelight.constraints.algebra._plain import text_of
+from sidelight.constraints.inner import text_of
 from sidelight.exceptions import SidelightError
 from sidelight.relational.resolution._blocking import candidate_pairs
 from sidelight.relational.resolution._collective_merges import Evidence, merge_collectively

@@ -10,9 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight.constraints.algebra import _canonical as canonical
-from sidelight.constraints.algebra._alignment import own_ids
-from sidelight.constraints.algebra._plain import is_missing, text_of
+from sidelight.constraints.inner import is_missing, name_rows, own_ids, text_of
 from sidelight.exceptions import SidelightError
 
 if TYPE_CHECKING:
@@ -80,7 +78,7 @@ class References:
 
     def name_rows(self, positions: Any) -> list[str]:
         """Words that name references in a message: ``'ann'`` by id, or ``row 17`` without ids."""
-        return canonical.name_rows(positions, self.ids)
+        return name_rows(positions, self.ids)
 
     def describe(self, position: int) -> str:
         """Values of a reference as a text, such as ``name=W. Wang, year=1999``."""

@@ -38,7 +38,7 @@ class RelationalResolution(_ClosureResolver):
     ----------
     threshold : float >= 0, finite, default=0.85
         Least similarity of a pair that is joined.
-    alpha : float in [0, 1], default=0.5
+    relational_share : float in [0, 1], default=0.5
         Share of the relational similarity.
     hyper : {"best", "matching"}, default="best"
         Similarity of two hyper-edges: their best pair, or their best one-to-one matching, a sum of
@@ -91,7 +91,7 @@ class RelationalResolution(_ClosureResolver):
     """
 
     _: KW_ONLY
-    alpha: Share = 0.5
+    relational_share: Share = 0.5
     hyper: Literal["best", "matching"] = "best"
 
     _own_tags = own_tags(
@@ -102,9 +102,9 @@ class RelationalResolution(_ClosureResolver):
     )
 
     def _least_similarity(self) -> float:
-        if self.alpha == 1:
+        if self.relational_share == 1:
             return 0.0
-        return max((self.threshold - self.alpha) / (1 - self.alpha), 0.0)
+        return max((self.threshold - self.relational_share) / (1 - self.relational_share), 0.0)
 
     def _relational(self, problem: Problem) -> FloatArray:
         if not problem.incidence.shape[1]:
@@ -117,7 +117,7 @@ class RelationalResolution(_ClosureResolver):
     def _mixed(self, problem: Problem, attribute: FloatArray, relational: FloatArray) -> FloatArray:
         if not problem.incidence.shape[1]:
             return attribute
-        return (1 - self.alpha) * attribute + self.alpha * relational
+        return (1 - self.relational_share) * attribute + self.relational_share * relational
 
 
 def similar_references(problem: Problem) -> sparse.csr_array:

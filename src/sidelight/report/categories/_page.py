@@ -66,7 +66,7 @@ def render_categories(
     title, settings, command, seconds
         As for :func:`sidelight.report.render_report`.
     """
-    n, n_classes = len(estimator.labels_), len(estimator.class_names_)
+    n, n_classes = len(estimator.labels_), len(estimator.classes_)
     n_categories, n_moved = len(estimator.category_names_), len(estimator.moved_)
     embedded, n_cut = seeds_in_page(estimator, words)
     documents = _Documents(estimator, X, words, class_codes, texts, ids)
@@ -117,7 +117,7 @@ def render_categories(
 def _categories(estimator: Any, words: Array) -> list[Section]:
     """Every category with its heaviest words and the classes of its documents, largest first."""
     seeds, sizes = estimator.seeds_, estimator.cluster_sizes_
-    names = [str(name) for name in estimator.class_names_.tolist()]
+    names = [str(name) for name in estimator.classes_.tolist()]
     found = []
     for category in np.argsort(-sizes, kind="stable").tolist():
         entries = slice(seeds.indptr[category], seeds.indptr[category + 1])
@@ -182,7 +182,7 @@ class _Documents:
         return [
             {
                 "id": name,
-                "class": str(estimator.class_names_[self._codes[rows[k]]]),
+                "class": str(estimator.classes_[self._codes[rows[k]]]),
                 "category": str(estimator.category_names_[labels[k]]),
                 "text": self._snippet(int(rows[k])),
                 "why": listed(self._telling(gain, int(k))),

@@ -30,7 +30,7 @@ ROUNDS = {
         "Mean margin by round",
         "How far the right side of the boundary the rows lie, on average, after every round.",
     ),
-    "alphas_": ("Step size by round", "Weight of the learner of every round."),
+    "estimator_weights_": ("Step size by round", "Weight of the learner of every round."),
 }
 
 

@@ -245,7 +245,7 @@ def _measures(
     for name, line in (("row_jumps", row_line), ("column_jumps", column_line)):
         if line is not None:
             found[name] = float(line.n_jumps)
-    stability = getattr(estimator, "stability_", None)
+    stability = getattr(estimator, "restarts_", None)
     if stability is not None and len(stability["row_agreement"]) > 1:
         for side in ("row", "column"):
             found[f"{side}_stability"] = float(np.mean(stability[f"{side}_agreement"]))

@@ -95,7 +95,7 @@ def render_correlation(
 
 def gap_text(estimator: Any) -> str:
     """How much of the cost a better partition could save at most, in words."""
-    cost, bound = float(estimator.cost_), float(estimator.lower_bound_)
+    cost, bound = float(estimator.objective_), float(estimator.lower_bound_)
     if cost - bound <= CLOSED * max(cost, 1.0):
         return "proven optimal"
     if bound <= 0.0:
@@ -136,7 +136,7 @@ def _quality(estimator: Any, relations: Relations, labels: Any) -> Section:
         for name, chosen, bad in kinds
     ]
     facts = [
-        ("Cost", format_number(float(estimator.cost_))),
+        ("Cost", format_number(float(estimator.objective_))),
         ("Agreement", format_number(float(estimator.agreement_))),
         ("Lower bound", format_number(float(estimator.lower_bound_))),
     ]

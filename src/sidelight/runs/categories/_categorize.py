@@ -169,7 +169,7 @@ class CategorizeRun(Outcome):
 
     @cached_property
     def class_codes(self) -> IntArray:
-        """Class of every document as a position among ``class_names_``; -1 where it has none."""
+        """Class of every document as a position among ``classes_``; -1 where it has none."""
         return read_targets(None, self.knowledge, "", pass_on=False)[0]
 
     @cached_property
@@ -209,7 +209,7 @@ class CategorizeRun(Outcome):
         """
         estimator, words = self.estimator, self.top_words()
         sizes = estimator.cluster_sizes_
-        classes = [str(name) for name in estimator.class_names_.tolist()]
+        classes = [str(name) for name in estimator.classes_.tolist()]
         found = []
         for category in np.argsort(-sizes, kind="stable").tolist():
             counts = estimator.constituents_[category]
@@ -239,7 +239,7 @@ class CategorizeRun(Outcome):
     def rows(self) -> dict[str, Any]:
         """Columns of the result: id, class, category, whether the document moved, cosine."""
         estimator = self.estimator
-        classes = np.append(estimator.class_names_.astype(str), "")
+        classes = np.append(estimator.classes_.astype(str), "")
         names = np.append(estimator.category_names_, "")
         moved = np.full(len(self.labels), "no", dtype="<U3")
         moved[estimator.moved_] = "yes"
@@ -263,7 +263,7 @@ class CategorizeRun(Outcome):
             "n_words": len(self.words),
             "n_words_seen": self.n_words_seen,
             "min_df": self.preparer.min_df_,
-            "n_classes": len(estimator.class_names_),
+            "n_classes": len(estimator.classes_),
             "n_categories": len(estimator.category_names_),
             "n_iter": estimator.n_iter_,
             "converged": estimator.converged_,

@@ -97,7 +97,7 @@ class ConsensusRun(GraphRun):
 
     def _own_facts(self) -> dict[str, Any]:
         facts = {
-            name: getattr(self.estimator, f"{name}_", None) for name in ("cost", "lower_bound")
+            name: getattr(self.estimator, f"{name}_", None) for name in ("objective", "lower_bound")
         }
         return {
             "n_partitions": len(self.names),

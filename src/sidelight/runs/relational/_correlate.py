@@ -140,7 +140,7 @@ class CorrelateRun(GraphRun):
         facts = {
             name: getattr(model, f"{name}_", None)
             for name in (
-                "cost",
+                "objective",
                 "agreement",
                 "lower_bound",
                 "gap",

@@ -314,7 +314,7 @@ def _settings(request: ResolveRequest) -> dict[str, Any]:
         "compare": (dict(request.compare) or None, "--compare"),
         "blocking": (tuple(request.blocking) or None, "--block"),
         "threshold": (request.threshold, "--threshold"),
-        "alpha": (request.alpha, "--alpha"),
+        "relational_share": (request.alpha, "--alpha"),
     }
     both = [
         name for name, (value, _) in own.items() if value is not None and name in request.settings

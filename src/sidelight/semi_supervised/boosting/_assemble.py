@@ -42,16 +42,16 @@ class AssembleClassifier(StagedClassifier):
     ----------
     n_estimators : int >= 1, default=20
         Largest number of rounds.
-    beta : float in (0, 1), default=0.9
+    labeled_share : float in (0, 1), default=0.9
         Share of the weight of all rows that the labeled ones have at the start.
 
     Attributes
     ----------
     estimators_ : list
         The learners, trained on codes of classes.
-    alphas_ : ndarray of shape (n_rounds,)
+    estimator_weights_ : ndarray of shape (n_rounds,)
         Their weights ``w``.
-    errors_ : ndarray of shape (n_rounds,)
+    estimator_errors_ : ndarray of shape (n_rounds,)
         Weighted error of every learner, on labels and pseudo-labels.
     objective_ : float
         Value at the end, 1 before the first round; it was minimized.
@@ -97,7 +97,7 @@ class AssembleClassifier(StagedClassifier):
     estimator: BaseLearner = "stump"
     _: KW_ONLY
     n_estimators: Count = 20
-    beta: Annotated[float, Interval(0, 1, open_low=True, open_high=True)] = 0.9
+    labeled_share: Annotated[float, Interval(0, 1, open_low=True, open_high=True)] = 0.9
     random_state: Seed = None
     verbose: Verbosity = 0
 
@@ -114,12 +114,12 @@ class AssembleClassifier(StagedClassifier):
         rng = check_random_state(self.random_state)
         learner = Learner(self.estimator, len(self.classes_), rng)
         learner.check_takes(rows)
-        boosting = _Assembling(self._scaled(rows), labels, self.beta, learner, rng)
+        boosting = _Assembling(self._scaled(rows), labels, self.labeled_share, learner, rng)
         with fit_progress(type(self).__name__, self.n_estimators, verbose=self.verbose) as progress:
             boosting.run(self.n_estimators, progress)
         self.estimators_ = [one.trained for one in boosting.rounds]
-        self.alphas_ = np.array([one.weight for one in boosting.rounds])
-        self.errors_ = np.array([one.error for one in boosting.rounds])
+        self.estimator_weights_ = np.array([one.weight for one in boosting.rounds])
+        self.estimator_errors_ = np.array([one.error for one in boosting.rounds])
         self.history_ = np.array([1.0, *(one.objective for one in boosting.rounds)])
         self.objective_ = float(self.history_[-1])
         self.n_iter_ = len(boosting.rounds)
@@ -136,7 +136,7 @@ class AssembleClassifier(StagedClassifier):
         """Votes of the learners for every class, after every round."""
         scaled, n_classes = self._scaled(rows), len(self.classes_)
         votes = np.zeros((rows.shape[0], n_classes))
-        for weight, trained in zip(self.alphas_, self.estimators_, strict=True):
+        for weight, trained in zip(self.estimator_weights_, self.estimators_, strict=True):
             votes[np.arange(len(votes)), predicted_codes(trained, scaled, n_classes)] += weight
             yield votes
 

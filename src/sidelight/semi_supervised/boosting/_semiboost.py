@@ -28,7 +28,7 @@ from sidelight._progress import fit_progress
 from sidelight._typing import Array, IntArray
 from sidelight._warn import warn
 from sidelight._words import counted
-from sidelight.base._classifier import decided_codes
+from sidelight.base.inner import decided_codes
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.semi_supervised._core._base_learners import LEARNER_PARAMETERS, BaseLearner
@@ -72,7 +72,7 @@ class SemiBoostClassifier(StagedClassifier):
     ----------
     n_estimators : int >= 1, default=20
         Largest number of rounds.
-    C : float >= 0, finite or "ratio", default="ratio"
+    unlabeled_weight : float >= 0, finite or "ratio", default="ratio"
         Weight of the similarities between unlabeled rows; "ratio" is the number of labeled rows
         over that of unlabeled ones, as in the thesis.
     similarity : {"rbf", "knn", "linear", "precomputed"} or array or csr_array or csr_matrix or \
@@ -119,19 +119,19 @@ callable, default="knn"
         following attributes say of two classes they say as lists, one entry per machine, of more.
     estimators_ : list
         The learners ``h_t``, trained on the codes 0 and 1.
-    alphas_ : ndarray of shape (n_rounds,)
+    estimator_weights_ : ndarray of shape (n_rounds,) or list of ndarray
         Their steps ``α_t``.
-    errors_ : ndarray of shape (n_rounds,)
+    estimator_errors_ : ndarray of shape (n_rounds,) or list of ndarray
         Share ``ε_t`` of the confidences that speaks against a learner.
-    mean_margins_ : ndarray of shape (n_rounds,)
+    mean_margins_ : ndarray of shape (n_rounds,) or list of ndarray
         Mean of ``|H|`` over the unlabeled rows after every round.
-    pseudo_labels_ : ndarray of int8, shape (n_rounds, n_unlabeled)
+    pseudo_labels_history_ : ndarray of int8, shape (n_rounds, n_unlabeled) or list of ndarray
         Sign of ``p - q`` in every round, positive for ``classes_[1]``, 0 for ties: a byte per row,
         round and machine.
-    confidences_ : ndarray of float32, shape (n_unlabeled,)
+    confidences_ : ndarray of float32, shape (n_unlabeled,) or list of ndarray
         ``p - q`` after the last round, in units of the largest confidence. Those of earlier rounds
         are not kept.
-    stop_reason_ : str
+    stop_reason_ : str or list of str
         Why boosting ended.
     sigma_ : float or None
         Width ``σ`` that was used, if there is one.
@@ -186,7 +186,7 @@ callable, default="knn"
     estimator: BaseLearner = "stump"
     _: KW_ONLY
     n_estimators: Count = 20
-    C: FiniteNonNegative | Literal["ratio"] = "ratio"
+    unlabeled_weight: FiniteNonNegative | Literal["ratio"] = "ratio"
     similarity: Similarity = "knn"
     sigma: FinitePositive | Auto = "auto"
     percentile: Annotated[float, Interval(0, 100, open_low=True)] = 15.0
@@ -253,7 +253,11 @@ callable, default="knn"
     ) -> Problem:
         """Collect what the machine of two classes learns from."""
         n_labeled, n_unlabeled = len(signs), unlabeled.shape[0]
-        weight = n_labeled / max(n_unlabeled, 1) if self.C == "ratio" else float(self.C)
+        weight = (
+            n_labeled / max(n_unlabeled, 1)
+            if self.unlabeled_weight == "ratio"
+            else float(self.unlabeled_weight)
+        )
         mass = float(votes.sum()) or 1.0
         return Problem(
             labeled=labeled,
@@ -279,7 +283,7 @@ callable, default="knn"
                 "No unlabeled row is similar to a labeled row, so that labels say nothing about "
                 "them: increase sigma (or percentile), n_neighbors, or the number of labeled rows."
             )
-        reached = direct if self.C == 0 else found.joined.reached_from(direct)
+        reached = direct if self.unlabeled_weight == 0 else found.joined.reached_from(direct)
         if not reached.all():
             lost = self.unlabeled_[~reached]
             names = known.name_rows(lost[:3])
@@ -322,10 +326,10 @@ callable, default="knn"
         self.history_ = np.sum(ends, axis=0)
         self.objective_ = float(self.history_[-1])
         self.estimators_ = self._of_machines("estimators")
-        self.alphas_ = self._of_machines("alphas")
-        self.errors_ = self._of_machines("errors")
+        self.estimator_weights_ = self._of_machines("alphas")
+        self.estimator_errors_ = self._of_machines("errors")
         self.mean_margins_ = self._of_machines("mean_margins")
-        self.pseudo_labels_ = self._of_machines("pseudo_labels")
+        self.pseudo_labels_history_ = self._of_machines("pseudo_labels")
         self.confidences_ = self._of_machines("confidences")
         self.stop_reason_ = self._of_machines("stop_reason")
 

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._typing import Array
 from sidelight.base import ProbabilisticClassifier
-from sidelight.base._classifier import decided_codes
+from sidelight.base.inner import decided_codes
 
 
 class StagedClassifier(ProbabilisticClassifier):

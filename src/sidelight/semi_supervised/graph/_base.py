@@ -11,17 +11,16 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import Tags
 
-from sidelight._fit.parameters import Count, FinitePositive, estimator
+from sidelight._fit.parameters import Auto, Count, FinitePositive, estimator
 from sidelight._typing import Array, IntArray
 from sidelight._warn import warn
 from sidelight._words import counted, setting
 from sidelight.base import Classifier, ProbabilisticClassifier
-from sidelight.base._classifier import decided_codes
-from sidelight.base._estimator import not_defined
+from sidelight.base.inner import decided_codes, not_defined
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.graphs import Similarity, degrees, similarity_graph
-from sidelight.graphs._laplacian import check_graph
+from sidelight.graphs.inner import check_graph
 from sidelight.semi_supervised.graph._parts import (
     comparable_weights,
     hang_parts,
@@ -38,7 +37,7 @@ GRAPH_PARAMETERS = {
     "``8 n²`` bytes); or ``X`` holds the similarities, for ``fit`` of shape (n_samples, "
     "n_samples), for ``predict`` of shape (n_new, n_samples).",
     "weights": "Similarity of joined rows, see :func:`sidelight.graphs.neighbor_graph`.",
-    "sigma": 'Width of the weights "gaussian"; by default the median distance of the last '
+    "sigma": 'Width of the weights "gaussian"; "auto" is the median distance of the last '
     "neighbor, or, between all rows, the 5th percentile of the distances.",
 }
 
@@ -57,7 +56,7 @@ class _GraphClassifier(Classifier):
     _: KW_ONLY
     graph: Literal["neighbors", "full", "precomputed"] = "neighbors"
     weights: Literal["gaussian", "local", "cosine", "fuzzy", "connectivity"] = "gaussian"
-    sigma: FinitePositive | None = None
+    sigma: FinitePositive | Auto = "auto"
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -93,7 +92,7 @@ class _GraphClassifier(Classifier):
     ) -> tuple[sparse.csr_array, Similarity | None]:
         """Similarities of the rows, and the way to those of new rows."""
         precomputed = self.graph == "precomputed"
-        if self.sigma is not None and (precomputed or self.weights != "gaussian"):
+        if self.sigma != "auto" and (precomputed or self.weights != "gaussian"):
             warn(
                 f"{setting('sigma', self.sigma)} is not used: it is the width of weights "
                 f"'gaussian', and not of graph {self.graph!r} with weights {self.weights!r}.",
@@ -106,7 +105,7 @@ class _GraphClassifier(Classifier):
             rows,
             self.n_neighbors if self.graph == "neighbors" else None,
             weights=self.weights,
-            sigma=None if self.sigma is None else float(self.sigma),
+            sigma=None if self.sigma == "auto" else float(self.sigma),
         )
         return comparable_weights(W), similarity
 

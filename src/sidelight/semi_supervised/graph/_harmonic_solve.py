@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from sidelight._typing import Array, IntArray
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.graphs import degrees
 
 #: Up to this many unlabeled rows a dense factorization is faster than iterations, and exact.

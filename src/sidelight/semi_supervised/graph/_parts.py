@@ -11,7 +11,7 @@ from sklearn.preprocessing import normalize
 
 from sidelight._typing import Array, IntArray
 from sidelight.graphs import degrees
-from sidelight.graphs._neighborhoods import bridges
+from sidelight.graphs.inner import bridges
 
 #: Edges below this share of the degrees of both ends are none: what they carry is lost in the
 #: rounding of the other edges.

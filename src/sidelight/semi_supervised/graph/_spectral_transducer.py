@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sidelight._fit.parameters import Count, FinitePositive, Seed, estimator
 from sidelight._typing import Array, IntArray
 from sidelight.constraints import Constraints
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.graphs import smooth_eigenvectors
 from sidelight.semi_supervised.graph._base import _GraphClassifier
 from sidelight.semi_supervised.graph._secular import minimize_on_sphere
@@ -53,7 +53,7 @@ class SpectralGraphTransducer(_GraphClassifier):
 
     Attributes
     ----------
-    values_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+    transduction_values_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
         ``z`` of every row of the fit, on the line where ``γ`` is 1 for the class and -1 for others;
         for two classes that of ``classes_[1]``.
     eigenvalues_ : ndarray of shape (n_components,)
@@ -97,7 +97,7 @@ class SpectralGraphTransducer(_GraphClassifier):
 
     def _learn(self, rows: Any, labels: IntArray, known: Constraints) -> None:
         super()._learn(rows, labels, known)
-        self.values_ = self._values
+        self.transduction_values_ = self._values
 
     def _spread(self, W: sparse.csr_array, labels: IntArray, known: Constraints) -> Array:
         rng = check_random_state(self.random_state)

@@ -11,7 +11,7 @@ from scipy.linalg import lapack
 
 from sidelight._typing import Array, IntArray
 from sidelight.exceptions import SidelightError
-from sidelight.graphs._build import MOST_ROWS
+from sidelight.graphs.inner import MOST_ROWS
 from sidelight.semi_supervised._core._kernel import Kernel, check_precomputed
 
 #: Pivots below this share of the largest are rounding.

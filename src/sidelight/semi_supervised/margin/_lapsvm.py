@@ -10,6 +10,7 @@ from scipy import linalg, sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from sidelight._fit.lowest import relative_gap
 from sidelight._fit.parameters import (
     Auto,
     Count,
@@ -22,7 +23,7 @@ from sidelight._typing import Array, IntArray
 from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.constraints import Constraints
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.graphs import laplacian, neighbor_graph
 from sidelight.semi_supervised._core._kernel import (
     Gamma,
@@ -118,7 +119,7 @@ class LapSVM(KernelClassifier):
         Rows of the fit whose kernels ``f`` consists of; where there is no ``coef_``.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         ``b``.
-    beta_ : ndarray of shape (n_machines, n_labeled)
+    dual_variables_ : ndarray of shape (n_machines, n_labeled)
         Dual variables of the labeled rows, between 0 and ``1/n_l``.
     gamma_A_ : float
         The ``γ_A`` that was used.
@@ -126,8 +127,8 @@ class LapSVM(KernelClassifier):
         The ``γ_I`` that was used.
     solver_ : {"dense", "primal"}
         The solver that was used.
-    duality_gap_ : float
-        Bound on the distance of the objective to the optimum, added over the machines.
+    gap_ : float
+        Share of ``objective_`` by which it may be above the optimum at most.
     n_cut_off_ : int
         Number of unlabeled rows that the graph does not join to a labeled one.
     objective_ : float
@@ -308,10 +309,10 @@ class LapSVM(KernelClassifier):
             )
             for sign in signs
         ]
-        self.beta_ = np.array([one.beta for one in found])
+        self.dual_variables_ = np.array([one.beta for one in found])
         self.intercept_ = np.array([one.bias for one in found])
         self._set_fitted_attributes(found)
-        return np.ascontiguousarray(problem.expand((self.beta_ * np.array(signs)).T).T)
+        return np.ascontiguousarray(problem.expand((self.dual_variables_ * np.array(signs)).T).T)
 
     def _set_fitted_attributes(self, found: list[HingeSolution]) -> None:
         self.n_iter_ = max(one.n_passes for one in found)
@@ -319,13 +320,14 @@ class LapSVM(KernelClassifier):
         padded = [one.history + [one.history[-1]] * (longest - len(one.history)) for one in found]
         self.history_ = np.sum(padded, axis=0)
         self.objective_ = float(self.history_[-1])
-        self.duality_gap_ = float(sum(one.gap for one in found))
+        gap = float(sum(one.gap for one in found))
+        self.gap_ = relative_gap(gap, self.objective_)
         self.converged_ = all(one.converged for one in found)
         if not self.converged_:
             warn(
                 f"LapSVM stopped after {self.n_iter_} passes ({setting('max_iter', self.max_iter)})"
                 f" before the optimum: its objective is {self.objective_:.6g}, and the least "
-                f"possible one may be lower by {self.duality_gap_:.2g}. Scale the columns, or take "
+                f"possible one may be lower by {gap:.2g}. Scale the columns, or take "
                 f"a larger {setting('gamma_A')}.",
                 ConvergenceWarning,
             )

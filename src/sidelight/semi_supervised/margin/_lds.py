@@ -24,12 +24,12 @@ from sidelight._typing import Array, IntArray
 from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.base import Classifier
-from sidelight.base._classifier import decided_codes
+from sidelight.base.inner import decided_codes
 from sidelight.constraints import Constraints
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.graphs import distance_graph, join_parts
-from sidelight.graphs._build import MOST_ROWS
+from sidelight.graphs.inner import MOST_ROWS
 from sidelight.semi_supervised._core._base_learners import (
     LEARNER_PARAMETERS,
     BaseLearner,

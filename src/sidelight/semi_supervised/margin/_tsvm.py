@@ -25,7 +25,7 @@ from sidelight._typing import Array, IntArray
 from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.constraints import Constraints
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.exceptions import SidelightError
 from sidelight.semi_supervised._core._kernel import (
     Gamma,
@@ -116,7 +116,7 @@ class TSVM(KernelClassifier):
     history_ : ndarray of shape (n_iter,)
         Objective after every training, the first without unlabeled rows. It falls while ``C*``
         stays the same and jumps where it grows.
-    cost_history_ : ndarray of shape (n_iter,)
+    C_unlabeled_history_ : ndarray of shape (n_iter,)
         ``C*`` of every training of the machine that took most of them.
     n_iter_ : int
         Largest number of trainings of a machine.
@@ -295,7 +295,7 @@ class TSVM(KernelClassifier):
         ]
         self.history_ = np.sum(padded, axis=0) / scale
         longest = max(found, key=lambda one: len(one.history))
-        self.cost_history_ = np.array(longest.cost_history) / scale
+        self.C_unlabeled_history_ = np.array(longest.cost_history) / scale
         self.objective_ = float(self.history_[-1])
         self.converged_ = all(one.converged for one in found)
         if not self.converged_:

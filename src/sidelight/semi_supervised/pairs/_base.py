@@ -24,10 +24,9 @@ from sidelight._fit.parameters import (
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._warn import warn
 from sidelight._words import setting
-from sidelight.base._classifier import CLASSIFIER_ATTRIBUTES, decided_codes
-from sidelight.base._estimator import not_defined
+from sidelight.base.inner import CLASSIFIER_ATTRIBUTES, decided_codes, not_defined
 from sidelight.constraints import Constraints
-from sidelight.engine._threads import one_thread_blas
+from sidelight.engine.inner import one_thread_blas
 from sidelight.exceptions import SidelightError
 from sidelight.semi_supervised._core._kernel import (
     KERNEL_PARAMETERS,
@@ -56,7 +55,7 @@ class _PairwiseClassifier(KernelClassifier):
 
     _common_parameters: ClassVar[Mapping[str, str]] = {
         **KERNEL_PARAMETERS,
-        "regularization": 'Factor ``λ`` of ``‖f‖²``; "auto" is 0.01 times the mean of ``K(x, x)`` '
+        "alpha": 'Factor ``λ`` of ``‖f‖²``; "auto" is 0.01 times the mean of ``K(x, x)`` '
         "over the rows, so that their unit does not matter.",
         "n_components": "Number of rows, drawn at random, whose kernels make explicit features "
         "(Nyström's method), for more labels and pairs than the exact kernel can take; None for "
@@ -68,14 +67,14 @@ class _PairwiseClassifier(KernelClassifier):
         "results.",
     }
     _common_attributes: ClassVar[Mapping[str, str]] = {
-        "support_ : ndarray of int64, shape (n_support,)": "Rows of the fit whose kernels make up "
+        "support_ : ndarray of int, shape (n_support,)": "Rows of the fit whose kernels make up "
         "``f``; not for linear kernels.",
         "dual_coef_ : ndarray of shape (n_machines, n_support)": "Their coefficients, for one "
         "machine (two classes) or one per class; not for linear kernels.",
         "coef_ : ndarray of shape (n_machines, n_features)": "Weights of the features, for linear "
         "kernels only.",
         "penalty_ : float": "``μ`` that was used.",
-        "regularization_ : float": "``λ`` that was used.",
+        "alpha_ : float": "``λ`` that was used.",
         **CLASSIFIER_ATTRIBUTES,
         "transduction_ : ndarray of shape (n_samples,)": "Class of every row of the fit: the known "
         "one of labeled rows, otherwise the predicted one, or unknown where it was rejected.",
@@ -85,7 +84,7 @@ class _PairwiseClassifier(KernelClassifier):
 
     _: KW_ONLY
     penalty: FinitePositive | Auto = "auto"
-    regularization: FinitePositive | Auto = "auto"
+    alpha: FinitePositive | Auto = "auto"
     kernel: KernelName = "rbf"
     gamma: Gamma = "scale"
     n_components: Count | None = None
@@ -113,9 +112,9 @@ class _PairwiseClassifier(KernelClassifier):
         landmarks = self._landmarks(rows.shape[0], is_linear(kernel), random_state)
         geometry = Geometry(kernel, rows, terms, landmarks)
         scaled = REGULARIZATION
-        if self.regularization != "auto":
-            scaled = float(self.regularization) / geometry.scale
-        self.regularization_ = scaled * geometry.scale
+        if self.alpha != "auto":
+            scaled = float(self.alpha) / geometry.scale
+        self.alpha_ = scaled * geometry.scale
         self.penalty_ = self._choose_penalty(terms)
         with one_thread_blas:  # one order of the sums for any number of threads
             coefs = self._fit_machines(geometry, scaled, random_state)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sidelight._fit.lowest import relative_gap
 from sidelight._fit.parameters import estimator
 from sidelight._progress import stage_progress
 from sidelight._typing import FloatArray
@@ -44,8 +45,8 @@ class PairwiseSVC(_PairwiseClassifier):
     ----------
     objective_ : float
         Objective at the end, added up over the machines; it was minimized.
-    duality_gap_ : float
-        Bound on its distance to the optimum, added up over the machines.
+    gap_ : float
+        Share of ``objective_`` by which it may be above the optimum at most.
     history_ : ndarray
         Least objective so far, at every look at the gap.
     n_iter_ : int
@@ -120,11 +121,12 @@ class PairwiseSVC(_PairwiseClassifier):
                 progress.step(searches[-1].history[-1])
         self._set_search([search.history for search in searches])
         self.n_iter_ = max(search.n_iter for search in searches)
-        self.duality_gap_ = float(sum(search.gap for search in searches))
+        gap = float(sum(search.gap for search in searches))
+        self.gap_ = relative_gap(gap, self.objective_)
         self.converged_ = all(search.is_optimal(float(self.tol)) for search in searches)
         self._warn_unless_converged(
             self.converged_,
-            f"The duality gap is {self.duality_gap_:.3g} at an objective of "
+            f"The duality gap is {gap:.3g} at an objective of "
             f"{self.objective_:.6g}; allow more steps, or a larger tol.",
         )
         if self.converged_ and geometry.terms.n_terms > len(geometry.terms.labeled):

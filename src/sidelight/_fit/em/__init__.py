@@ -1,0 +1,1 @@
+"""Expectation maximization: the loop over blocks of rows, and components of counts."""

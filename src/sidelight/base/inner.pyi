@@ -1,0 +1,3 @@
+from ._classifier import CLASSIFIER_ATTRIBUTES as CLASSIFIER_ATTRIBUTES
+from ._classifier import decided_codes as decided_codes
+from ._estimator import not_defined as not_defined

@@ -1,0 +1,1 @@
+from ._coclustering import information as information

@@ -1,0 +1,12 @@
+from ._build import MOST_ROWS as MOST_ROWS
+from ._geodesics import run_blocks as run_blocks
+from ._growing import larger as larger
+from ._laplacian import check_graph as check_graph
+from ._laplacian import inverse_root as inverse_root
+from ._nearest import ASYMMETRY as ASYMMETRY
+from ._nearest import BLOCK_NUMBERS as BLOCK_NUMBERS
+from ._nearest import RowSearch as RowSearch
+from ._nearest import first_of_each as first_of_each
+from ._neighborhoods import Disconnected as Disconnected
+from ._neighborhoods import bridges as bridges
+from ._neighborhoods import symmetric_edges as symmetric_edges

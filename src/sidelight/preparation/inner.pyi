@@ -1,0 +1,3 @@
+from ._source import Source as Source
+from ._source import as_source as as_source
+from ._texts import encode_texts as encode_texts
