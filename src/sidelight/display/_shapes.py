@@ -53,7 +53,7 @@ def cluster_metrics(estimator: Any) -> list[Array] | None:
     metrics = getattr(estimator, "metrics_", None)
     if metrics is None or getattr(estimator, "divergence", "euclidean") != "euclidean":
         return None
-    per_cluster = getattr(estimator, "metric", "shared") == "per-cluster"
+    per_cluster = getattr(estimator, "metric_type", "shared") == "per-cluster"
     return list(np.asarray(metrics, np.float64)) if per_cluster else [np.asarray(metrics)]
 
 
