@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 EXPERIMENTS = {
     path.stem: path
     for path in sorted(HERE.rglob("[!_]*.py"), key=lambda path: path.stem)
-    if path != HERE / "harness.py"
+    if path != HERE / "harness.py" and path.parent != HERE / "recipes"
 }
 
 #: What can be said of a table beside the published one.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from types import ModuleType
 
@@ -15,13 +16,18 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parent.parent
 
+# Nothing is garbage while tests are imported and collected; see pytest_collection_finish.
+gc.disable()
+
 # One thread of BLAS and OpenMP per worker: the suite itself runs on several processes, and threads
 # that wait for each other keep the processors busy. Tests of threads ask for theirs.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# Properties are checked on the same examples everywhere, and a slow machine is not a failure.
+# Properties are checked on the same examples everywhere, 50 unless a test asks for another number,
+# and a slow machine is not a failure.
 settings.register_profile(
     "suite",
+    max_examples=50,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
@@ -45,6 +51,22 @@ POSIX_ONLY = (
     "tests/test_io.py::test_a_good_write_replaces_and_keeps_permissions_and_links",
     "tests/test_io.py::test_new_files_have_the_usual_permissions",
 )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Look for examples in docstrings of the package, not in those of the tests."""
+    found = yield
+    return [file for file in found if type(file).__name__ != "DoctestModule"]
+
+
+def pytest_collection_finish() -> None:
+    """Take what was imported and collected out of the reach of the garbage collector.
+
+    It stays until the end, and is millions of objects to look through again and again.
+    """
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -23,13 +23,16 @@ def messages() -> tuple[str, ...]:
     found = []
     for path in PACKAGE.rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        inner = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)
-                 for part in node.values}  # fmt: skip
-        for node in ast.walk(tree):
+        left: list[ast.AST] = [tree]
+        while left:
+            node = left.pop()
+            parts = list(ast.iter_child_nodes(node))
             if isinstance(node, ast.JoinedStr):
                 found.append("".join(map(_text, node.values)))
-            elif isinstance(node, ast.Constant) and id(node) not in inner:
+                parts = [part for part in parts if not isinstance(part, ast.Constant)]
+            elif isinstance(node, ast.Constant):
                 found.append(str(node.value))
+            left += parts
     return tuple(found)
 
 

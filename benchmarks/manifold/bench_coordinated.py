@@ -25,7 +25,7 @@ from sidelight.datasets import make_s_surface
 from sidelight.engine import as_rows
 from sidelight.manifold import CoordinatedFactorAnalysis
 from sidelight.manifold.atlas._bound import Coordination, Estimates
-from sidelight.manifold.atlas._steps import Rules
+from sidelight.manifold.atlas._steps import ChartRules
 from sidelight.mixture import GaussianMixture
 
 N_COLUMNS = 50
@@ -84,7 +84,7 @@ def exponent(before: Row | None, n: int, seconds: float) -> float:
 def iteration_seconds(X: np.ndarray) -> float:
     """Processor seconds of an e-step and an m-step with everything free."""
     n = len(X)
-    rules = Rules((slice(0, N_COLUMNS),), False, False, np.full(N_COLUMNS, 1e-4), 1e-6)
+    rules = ChartRules((slice(0, N_COLUMNS),), False, False, np.full(N_COLUMNS, 1e-4), 1e-6)
     steps = Coordination(
         as_rows(X - X.mean(axis=0)), np.ones((n, 1), bool), np.ones(n), np.zeros(n, bool), rules
     )

@@ -20,8 +20,7 @@ from sidelight.engine import as_rows
 from sidelight.engine._threads import one_thread_blas
 from sidelight.mixture import DiscriminativeMixture
 from sidelight.mixture._core import ExpectationMaximization, Parameters
-from sidelight.mixture.discriminative._objective import Objective
-from sidelight.mixture.discriminative._violation_loss import statements
+from sidelight.mixture.discriminative._objective import Objective, statements
 
 N, M, D, K = 10_000, 5_000, 16, 10
 

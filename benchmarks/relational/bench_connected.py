@@ -28,7 +28,7 @@ PEER = "spopt"
 PEERS = {"Skater": 0.05, "RegionKMeansHeuristic": 0.05, "WardSpatial": 1.0}
 N_REGIONS = 20
 #: Methods whose time grows with the square of the areas, and takes minutes for 5,000 of them.
-MOST_AREAS = {"Skater": 2000, "RegionKMeansHeuristic": 1000}
+MAX_AREAS = {"Skater": 2000, "RegionKMeansHeuristic": 1000}
 
 
 def run(quick: bool) -> list[Row]:
@@ -36,7 +36,7 @@ def run(quick: bool) -> list[Row]:
     n = 400 if quick else 5000
     for layout in ("lattice", "planar"):
         for peer, limit in PEERS.items():
-            rows.append(_beside_spopt(min(n, MOST_AREAS.get(peer, n)), layout, peer, limit))
+            rows.append(_beside_spopt(min(n, MAX_AREAS.get(peer, n)), layout, peer, limit))
     rows += [_stand_in(separation, 3 if quick else 20) for separation in (1.5, 2.0, 2.5)]
     rows.append(_million(20_000 if quick else 1_000_000))
     return rows

@@ -59,7 +59,7 @@ def run(quick: bool) -> list[Row]:
 
 
 def _sizes(quick: bool) -> tuple[int, ...]:
-    return (40, 60) if quick else (40, 60, 80, 100, 200)
+    return (40, 60) if quick else (40, 60, 80, 100, 150, 200)
 
 
 def planted(

@@ -20,10 +20,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from experiments.harness import Section, Verdict, main
+from experiments.recipes.expression import make_cyclic_expression, make_expression_curves
 from sidelight import Constraints
 from sidelight.cluster import CDKMeans, InformationCoclustering, mine_concepts
 from sidelight.constraints import CrossLinks, Ordering
-from sidelight.datasets import make_cyclic_expression, make_expression_curves, make_purchases
+from sidelight.datasets import make_purchases
 from sidelight.evaluation import (
     cocluster_information_loss,
     goodman_kruskal_tau,

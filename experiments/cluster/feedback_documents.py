@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from experiments.harness import Section, Verdict, main, mean_and_error
+from experiments.recipes.documents import make_two_factor_documents
 from sidelight.cluster import FeedbackClustering
-from sidelight.datasets import make_two_factor_documents
 from sidelight.evaluation import purity
 
 TITLE = "Clustering documents by feedback"

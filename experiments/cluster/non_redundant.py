@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from experiments.harness import Section, Verdict, main, mean_and_error
+from experiments.recipes.clusterings import make_several_clusterings, make_two_clusterings
 from sidelight.cluster import CondEns, ConditionalInformationBottleneck, InformationBottleneck
-from sidelight.datasets import Dataset, make_several_clusterings, make_two_clusterings
+from sidelight.datasets import Dataset
 from sidelight.evaluation import clustering_accuracy
 from sidelight.mixture import MultinomialMixture
 

@@ -25,7 +25,7 @@ METHODS: dict[str, Any] = {
     "LCVQE": LCVQE,
     "PCKMeans": PCKMeans,
 }
-MOST_ROWS = 1500
+MAX_ROWS = 1500
 FEWEST_FREE = 10
 
 
@@ -41,8 +41,8 @@ def section(name: str, runs: int) -> Section | None:
     if loaded is None:
         return None
     X, y = np.asarray(loaded.data, dtype=float), np.asarray(loaded.target)
-    if len(y) > MOST_ROWS:
-        chosen = np.random.default_rng(0).permutation(len(y))[:MOST_ROWS]
+    if len(y) > MAX_ROWS:
+        chosen = np.random.default_rng(0).permutation(len(y))[:MAX_ROWS]
         X, y = X[chosen], y[chosen]
     rows = []
     for method, cls in METHODS.items():
@@ -52,7 +52,7 @@ def section(name: str, runs: int) -> Section | None:
             rows.append([method, kind, *scores])
     text = (
         f"Adjusted Rand index of the rows that no pair mentions, by the number of random correct "
-        f"pairs, defaults, mean ± standard error of {runs} draws; at most {MOST_ROWS} rows. The "
+        f"pairs, defaults, mean ± standard error of {runs} draws; at most {MAX_ROWS} rows. The "
         "metric of MPCKMeans takes up any units, and so do its starts: both rows are the same."
     )
     header = ("method", "columns", *(f"{m} pairs" for m in AMOUNTS))

@@ -50,7 +50,7 @@ VERDICTS = {
 
 SETS = ("iris", "wine", "wdbc", "ionosphere", "sonar", "segment", "digits 3, 8")
 NOISE = 30
-MOST_ROWS = 600
+MAX_ROWS = 600
 
 #: Methods that see the pairs, by the names of the lecture and of Kalakech et al. (2011).
 FROM_PAIRS: dict[str, Callable[[Any], Any]] = {
@@ -83,8 +83,8 @@ def load(name: str) -> Table:
     else:
         data = load_uci(name)
         X, y = data.data, data.target
-    if len(X) > MOST_ROWS:
-        rows = np.random.default_rng(0).permutation(len(X))[:MOST_ROWS]
+    if len(X) > MAX_ROWS:
+        rows = np.random.default_rng(0).permutation(len(X))[:MAX_ROWS]
         X, y = X[rows], y[rows]
     X = X[:, X.std(axis=0) > 0]
     return Table(MinMaxScaler().fit_transform(X), y)
@@ -156,7 +156,7 @@ def half_of_the_features(sets: tuple[str, ...], runs: int) -> Section:
         f"Each set with {NOISE} features of noise more; as many features as it really has (in "
         "brackets) are kept (forward search: at most). Accuracy (percent) of k-means with 10 "
         f"starts on them, features scaled to [0, 1], n/2 random pairs, {runs} draws (mean ± "
-        f"standard error); of larger sets {MOST_ROWS} rows. The lecture has no tables; this is the "
+        f"standard error); of larger sets {MAX_ROWS} rows. The lecture has no tables; this is the "
         'comparison that it describes. "Without noise" is k-means on the true features. Where '
         "noise costs k-means most (iris, wine, segment), scores that see the pairs win much of it "
         "back; variance prefers the noise. On ionosphere only the forward search gains, which "

@@ -14,11 +14,12 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 from experiments.harness import Section, Verdict, main, mean_and_error
+from experiments.recipes.rendered import render_faces
 from sidelight.cluster import KMeans
-from sidelight.datasets import make_s_surface, render_faces
+from sidelight.datasets import make_s_surface
 from sidelight.engine import as_rows
-from sidelight.manifold.atlas._bound import Coordination, Estimates, Evaluation, State
-from sidelight.manifold.atlas._steps import Rules
+from sidelight.manifold.atlas._bound import BoundEvaluation, ChartState, Coordination, Estimates
+from sidelight.manifold.atlas._steps import ChartRules
 
 TITLE = "Coordinated factor analysis: closed form"
 VERDICTS = {
@@ -71,7 +72,7 @@ class ClosedForm:
     def __init__(self, steps: Coordination) -> None:
         self.steps = steps
 
-    def __call__(self, now: Evaluation) -> State:
+    def __call__(self, now: BoundEvaluation) -> ChartState:
         return self.steps.m_step(now)
 
 
@@ -98,7 +99,7 @@ class Iterative:
         """Share of charts that did not converge."""
         return float(np.mean(self.left))
 
-    def __call__(self, now: Evaluation) -> State:
+    def __call__(self, now: BoundEvaluation) -> ChartState:
         best = self.steps.m_step(now).charts  # for weights, centers and means, which agree
         d = best.n_coordinates
         sums = now.views[0]
@@ -119,7 +120,7 @@ class Iterative:
             loadings=np.where(keep, loadings, old.loadings),
             noise=np.where(done[:, None], noise, old.noise),
         )
-        return State(charts, now.estimates)
+        return ChartState(charts, now.estimates)
 
     def _iterate(
         self, C: np.ndarray, G: np.ndarray, S: np.ndarray
@@ -178,7 +179,7 @@ def one_fit(X: np.ndarray, places: np.ndarray, k: int, method: str, seed: int) -
     n, d = places.shape
     X = X - X.mean(axis=0)
     g = (places - places.mean(axis=0)) / places.std(axis=0)
-    rules = Rules((slice(0, X.shape[1]),), False, False, 1e-4 * X.var(axis=0), 0.0)
+    rules = ChartRules((slice(0, X.shape[1]),), False, False, 1e-4 * X.var(axis=0), 0.0)
     steps = Coordination(as_rows(X), np.ones((n, 1), bool), np.ones(n), np.zeros(n, bool), rules)
     labels = KMeans(k, n_init=1, random_state=seed).fit(g).labels_
     state = steps.of_clusters(labels, k, Estimates(g, np.tile(1e-4 * np.eye(d), (n, 1, 1))))

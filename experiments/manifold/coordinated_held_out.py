@@ -15,7 +15,8 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
 from experiments.harness import Section, Verdict, main, mean_and_error
-from sidelight.datasets import make_s_surface, render_faces
+from experiments.recipes.rendered import render_faces
+from sidelight.datasets import make_s_surface
 from sidelight.exceptions import EmbeddingWarning
 from sidelight.manifold import CoordinatedFactorAnalysis
 from sidelight.mixture import GenerativeTopographicMap, SelfOrganizingMixture

@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from experiments.harness import Section, Verdict, main
 from experiments.manifold.coordinated_views import mixture_error
+from experiments.recipes.rendered import render_objects
 from sidelight.constraints import Correspondences
-from sidelight.datasets import render_objects
 from sidelight.exceptions import EmbeddingWarning
 from sidelight.manifold import CoordinatedViews
 

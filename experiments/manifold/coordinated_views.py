@@ -14,8 +14,8 @@ from scipy.stats import ttest_rel
 from sklearn.exceptions import ConvergenceWarning
 
 from experiments.harness import Section, Verdict, main
+from experiments.recipes.manifolds import make_two_curves, make_two_surfaces
 from sidelight.constraints import Correspondences
-from sidelight.datasets import make_two_curves, make_two_surfaces
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.manifold import CoordinatedViews
 from sidelight.mixture import GaussianMixture

@@ -17,8 +17,9 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
 from experiments.harness import Section, Verdict, main, mean_and_error
+from experiments.recipes.manifolds import make_paraboloid
 from sidelight import Constraints
-from sidelight.datasets import make_paraboloid, make_s_surface, make_swiss_roll
+from sidelight.datasets import make_s_surface, make_swiss_roll
 from sidelight.evaluation import linear_recovery
 from sidelight.exceptions import EmbeddingWarning
 from sidelight.manifold import (

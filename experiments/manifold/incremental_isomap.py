@@ -19,7 +19,7 @@ from sklearn.model_selection import LeaveOneOut, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from experiments.harness import Section, Verdict, main, mean_and_error
-from sidelight.datasets import render_faces
+from experiments.recipes.rendered import render_faces
 from sidelight.engine import threads
 from sidelight.evaluation import embedding_error
 from sidelight.exceptions import EmbeddingWarning

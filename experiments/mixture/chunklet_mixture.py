@@ -16,9 +16,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 from experiments.harness import Data, Section, Verdict, main, mean_and_error, uci_or_none
+from experiments.recipes.clouds import make_crossing_gaussians, make_wide_gaussians
 from sidelight import Constraints
 from sidelight.cluster import ConstrainedAgglomeration, COPKMeans, KMeans
-from sidelight.datasets import load_uci, make_crossing_gaussians, make_wide_gaussians
+from sidelight.datasets import load_uci
 from sidelight.evaluation import pairwise_f1
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.mixture import ChunkletMixture, GaussianMixture

@@ -14,9 +14,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from experiments.harness import Section, Verdict, main, mean_and_error
+from experiments.recipes.clouds import make_gap_clouds
 from sidelight import Constraints
 from sidelight.cluster import MPCKMeans, PCKMeans
-from sidelight.datasets import make_gap_clouds
 from sidelight.evaluation import class_weighted_f
 from sidelight.exceptions import ConstraintWarning
 from sidelight.mixture import ChunkletMixture, MeanFieldMixture, PenalizedMixture

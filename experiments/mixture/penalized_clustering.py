@@ -16,16 +16,12 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
 from experiments.harness import Data, Section, Verdict, main, mean_and_error
+from experiments.recipes.clouds import make_crossing_gaussians, make_elongated_gaussians
+from experiments.recipes.images import make_texture_mosaic
+from experiments.recipes.waveform import make_waveform
 from sidelight import Constraints
 from sidelight.cluster import COPKMeans, KMeans, PCKMeans
-from sidelight.datasets import (
-    load_uci,
-    make_corner_gaussians,
-    make_crossing_gaussians,
-    make_elongated_gaussians,
-    make_texture_mosaic,
-    make_waveform,
-)
+from sidelight.datasets import load_uci, make_corner_gaussians
 from sidelight.evaluation import adjusted_rand_index, clustering_accuracy
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.mixture import GaussianMixture, PenalizedMixture

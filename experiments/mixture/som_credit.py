@@ -16,12 +16,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from experiments.harness import Section, Verdict, main, uci_or_none
 from sidelight.mixture import SelfOrganizingMixture
+from sidelight.mixture.som._base import anneal
 from sidelight.mixture.som._blocks import parts_of
-from sidelight.mixture.som._grid import Grid
+from sidelight.mixture.som._grid import Grid, start_means
 from sidelight.mixture.som._kohonen import BatchMap
-from sidelight.mixture.som._parts import Settings
-from sidelight.mixture.som._stages import anneal
-from sidelight.mixture.som._start import start_means
+from sidelight.mixture.som._parts import FamilySettings
 from sidelight.mixture.som._steps import ConstrainedEM, NodeParameters
 
 TITLE = "Self-organizing mixtures of mixed columns"
@@ -178,7 +177,7 @@ def measure(name: str, table: Table) -> tuple[float, float]:
 def kohonen(table: Table, *, rounded: bool) -> tuple[float, float]:
     """F and penalty of Kohonen's map after one m-step of SOMM-ii."""
     nodes = Grid(GRID)
-    settings = Settings(reg_covar=LEAST, alpha=ALPHA)
+    settings = FamilySettings(reg_covar=LEAST, alpha=ALPHA)
     blocks = [("spherical", table.blocks["numbers"]), ("categorical", table.blocks["codes"])]
     parts = parts_of(table.rows, blocks, settings, None)
     tables = [part.encode(table.rows) for part in parts]

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from experiments.recipes.planted_tables import make_mixed_table
 from sidelight import Constraints
-from sidelight.datasets import make_mixed_table
 from sidelight.datasets._uci import TARGET_COLUMNS, _folder_files, _read_csv
 from sidelight.exceptions import SidelightError
 

@@ -33,7 +33,7 @@ TITLE = "Mixed tables"
 VERDICTS = {"*": Verdict("no published figure", "the comparison is ours")}
 
 STATEMENTS = 30
-MOST_RUNS = 10
+MAX_RUNS = 10
 TEN = (*DRAWN, *REAL)
 #: What `sidelight cluster` may lose against k-means on the numbers as they are, on average, and
 #: what the choice of compare may lose against the best candidate.
@@ -51,7 +51,7 @@ Scores = dict[str, float]
 
 
 def run(runs: int, quick: bool) -> list[Section]:
-    runs = min(runs, MOST_RUNS)
+    runs = min(runs, MAX_RUNS)
     names = (*TEN[:2], TEN[-2]) if quick else (*TEN, *OTHERS)
     tasks = [(name, seed) for name in names for seed in range(runs)]
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:

@@ -28,7 +28,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from experiments.harness import Section, Verdict, main, uci_or_none
-from sidelight.datasets import make_rings, make_topics
+from experiments.recipes.topics import make_topics
+from sidelight.datasets import make_rings
 from sidelight.semi_supervised import (
     TSVM,
     LapSVM,

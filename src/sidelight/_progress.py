@@ -30,7 +30,7 @@ def wait_for(future: Future[Result]) -> Result:
 
 
 class _Settings:
-    """What ``with sidelight.progress(...)`` asked for."""
+    """Settings of ``with sidelight.progress(...)``."""
 
     def __init__(self, show: bool, keep_best: bool) -> None:
         self.show = show
@@ -70,7 +70,7 @@ def progress(*, show: bool = True, keep_best: bool = False) -> Iterator[None]:
 
 @contextlib.contextmanager
 def shown(verbose: int | bool) -> Iterator[None]:
-    """Show what runs inside the block if ``verbose`` says so, else as :func:`progress` asks."""
+    """Show progress inside the block if ``verbose`` is set, else as decided by :func:`progress`."""
     settings = _settings.get()
     show = bool(verbose) or (settings is not None and settings.show)
     with progress(show=show, keep_best=settings is not None and settings.keep_best):

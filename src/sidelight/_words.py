@@ -36,7 +36,7 @@ _OPTIONS: ContextVar[Mapping[str, str] | None] = ContextVar("options", default=N
 
 @contextlib.contextmanager
 def at_the_terminal() -> Iterator[None]:
-    """Let messages speak of options of the command line, not of parameters of the library."""
+    """Word messages for the command line: options instead of parameters of the library."""
     token = _OPTIONS.set({"random_state": "--seed"})
     try:
         yield
@@ -46,7 +46,7 @@ def at_the_terminal() -> Iterator[None]:
 
 @contextlib.contextmanager
 def set_by(options: Mapping[str, str]) -> Iterator[None]:
-    """Tell which options set which parameters; of no effect away from the terminal."""
+    """Record which command-line options set which parameters, for the messages inside the block."""
     known = _OPTIONS.get()
     token = _OPTIONS.set(None if known is None else {**known, **options})
     try:
@@ -74,8 +74,8 @@ def setting(name: str, value: Any = None) -> str:
     known = _OPTIONS.get()
     if known is not None and name in known:
         return known[name] if value is None else f"{known[name]} {value}"
-    said = name if value is None else f"{name}={value}"
-    return said if known is None else f"--set {said}"
+    text = name if value is None else f"{name}={value}"
+    return text if known is None else f"--set {text}"
 
 
 def worded(python: str, terminal: str) -> str:
@@ -90,7 +90,7 @@ def worded(python: str, terminal: str) -> str:
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Say how many there are.
+    """Text of a number with its noun in the singular or plural.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def listed(parts: Sequence[str]) -> str:
 
 
 def statements(counts: Mapping[str, int]) -> list[str]:
-    """Say how many statements of each kind there are, from ``Constraints.counts``.
+    """Text of the number of statements of each kind, from ``Constraints.counts``.
 
     Examples
     --------

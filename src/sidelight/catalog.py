@@ -34,22 +34,22 @@ CLOSE = 0.6
 
 
 class Proven(NamedTuple):
-    """A method that is worth a try on data of which little is known, and up to which size."""
+    """A method that is recommended without prior knowledge of the data, with its largest size."""
 
     name: str
-    most_rows: float = math.inf
-    most_features: float = math.inf
+    max_rows: float = math.inf
+    max_features: float = math.inf
 
 
 #: Best bets in this order: what the comparison of all methods (``experiments``) shows, and what it
 #: costs. Spectral methods need a graph of neighbors, mixtures a covariance matrix per cluster.
 PROVEN = (
-    Proven("mpckmeans", most_features=1_000),
-    Proven("contracted-spectral-clustering", most_rows=20_000),
-    Proven("penalized-mixture", most_features=100),
-    Proven("gaussian-mixture", most_features=100),
+    Proven("mpckmeans", max_features=1_000),
+    Proven("contracted-spectral-clustering", max_rows=20_000),
+    Proven("penalized-mixture", max_features=100),
+    Proven("gaussian-mixture", max_features=100),
     Proven("pckmeans"),
-    Proven("signed-spectral-clustering", most_rows=20_000),
+    Proven("signed-spectral-clustering", max_rows=20_000),
     Proven("constrained-kmeans"),
     Proven("lcvqe"),
     Proven("copkmeans"),
@@ -57,13 +57,13 @@ PROVEN = (
 #: The same where nothing is known.
 PROVEN_PLAIN = (
     Proven("kmeans"),
-    Proven("gaussian-mixture", most_features=100),
-    Proven("spectral-clustering", most_rows=20_000),
-    Proven("constrained-agglomeration", most_rows=5_000),
+    Proven("gaussian-mixture", max_features=100),
+    Proven("spectral-clustering", max_rows=20_000),
+    Proven("constrained-agglomeration", max_rows=5_000),
 )
 #: Most methods that are proposed, one more where labels are known. With more candidates the best of
 #: them is better, but thirty statements choose worse among them.
-MOST_CANDIDATES = 4
+MAX_CANDIDATES = 4
 
 
 @dataclass(frozen=True)
@@ -227,9 +227,9 @@ def candidates(
         tags = get(proven.name).tags
         uses = not kinds or bool(kinds & set(tags.knowledge))
         takes = (tags.sparse or not sparse) and (tags.missing or not missing)
-        if uses and takes and n_rows <= proven.most_rows and n_features <= proven.most_features:
+        if uses and takes and n_rows <= proven.max_rows and n_features <= proven.max_features:
             found.append(get(proven.name))
-    return tuple(found[: MOST_CANDIDATES + ("labels" in kinds)])
+    return tuple(found[: MAX_CANDIDATES + ("labels" in kinds)])
 
 
 @functools.cache
@@ -244,7 +244,7 @@ def _all_methods() -> tuple[Method, ...]:
 
 
 def _public_names() -> Iterator[tuple[ModuleType, str]]:
-    """Everything that the families export, without importing it."""
+    """Names that the families export, without importing them."""
     for family in FAMILIES:
         package = importlib.import_module(f"sidelight.{family}")
         for public in package.__all__:

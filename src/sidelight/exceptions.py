@@ -8,7 +8,7 @@ from typing import Any
 
 
 class SidelightError(ValueError):
-    """Something is wrong with what was asked or given; the message says what to do."""
+    """An argument or input is wrong; the message names a remedy."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         facts = {name: value for name, value in vars(self).items() if not name.startswith("__")}
@@ -20,7 +20,7 @@ class InvalidParameter(SidelightError, TypeError):
 
 
 class InvalidRequest(SidelightError):
-    """A run was asked for in a way that makes no sense, whatever the data holds."""
+    """A request contradicts itself, whatever the data holds."""
 
 
 class InconsistentConstraints(SidelightError):
@@ -99,7 +99,7 @@ class ConstraintFileError(SidelightError):
 
 
 class ConstraintWarning(UserWarning):
-    """Some constraints were ignored or changed; the message says which."""
+    """Some constraints were ignored or changed; the message names them."""
 
 
 class UnusedKnowledge(ConstraintWarning):
@@ -107,11 +107,11 @@ class UnusedKnowledge(ConstraintWarning):
 
 
 class EmbeddingWarning(UserWarning):
-    """A map shows less than was asked for, or rests on little; the message says why."""
+    """An embedding has fewer dimensions than requested, or is unreliable; the message says why."""
 
 
 class PreparationWarning(UserWarning):
-    """New rows hold values that the preparation was not fitted to; the message says which."""
+    """New rows hold values that the preparation was not fitted to; the message names them."""
 
 
 def _rebuild(kind: type[SidelightError], message: str, facts: dict[str, Any]) -> SidelightError:

@@ -1,4 +1,4 @@
-"""What a method is and takes: kinds of estimators, kinds of knowledge, and the tags of a method.
+"""Tags of methods: kinds of estimators, kinds of constraints, and other properties.
 
 :data:`KINDS` and :data:`KNOWLEDGE` are open tables: a new family adds its row, and the catalog, the
 command line, the docs' method table and the contract tests follow.
@@ -149,7 +149,7 @@ KNOWLEDGE: dict[str, Knowledge] = {
         Knowledge("sources", "U", "rows of one source are all different"),
         Knowledge("splits", "K", "a split of the rows is known and not wanted again"),
         Knowledge("order", "O", "rows or columns have an order, and clusters are runs of it"),
-        Knowledge("conditions", "E", "every cluster has at least so many rows of a kind"),
+        Knowledge("conditions", "E", "every cluster has a least number of rows of a kind"),
     )
 }
 
@@ -173,7 +173,7 @@ PLAIN_TAGS: dict[str, Any] = {"knowledge": (), "enforcement": "none"}
 
 @dataclass(frozen=True, kw_only=True)
 class MethodTags:
-    """What a method is and takes.
+    """Properties of a method: what it is and takes.
 
     Attributes
     ----------
@@ -200,8 +200,8 @@ class MethodTags:
         Whether rows may live on disk (:func:`sidelight.engine.open_rows`).
     missing : bool
         Whether NaN stands for a missing value, which the method models.
-    as_they_are : bool
-        Whether columns have to come as they are, since the method reads counts, codes, directions
+    raw_columns : bool
+        Whether columns must not be scaled or encoded: the method reads counts, codes, directions
         or variances that scaled and encoded columns no longer show.
     weights : tuple of str
         Kinds of pairs whose weights count; by default all that it uses, where they may be violated.
@@ -218,7 +218,7 @@ class MethodTags:
     sparse: bool = False
     out_of_core: bool = False
     missing: bool = False
-    as_they_are: bool = False
+    raw_columns: bool = False
     weights: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:

@@ -13,11 +13,11 @@ from tests.constraints.graphs import (
     as_edges,
     complete,
     cycle,
-    graphs,
     is_proper,
     random_graph,
     random_tree,
 )
+from tests.strategies import SEEDS, assignments, edge_lists
 
 from sidelight._kernels.assignment import augmenting as kernels
 from sidelight.assignment import _cpsat
@@ -40,22 +40,8 @@ def total(cost: np.ndarray, labels: np.ndarray) -> float:
     return float(cost[np.arange(len(cost)), labels].sum())
 
 
-@st.composite
-def problems(draw, max_nodes=6, max_clusters=4):
-    n, edges = draw(graphs(max_nodes))
-    k = draw(st.integers(1, max_clusters))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    # Whole numbers make ties; some clusters are not allowed.
-    cost = draw(
-        st.sampled_from([rng.normal(size=(n, k)), rng.integers(0, 4, (n, k)).astype(float)])
-    )
-    if draw(st.booleans()):
-        cost[rng.random((n, k)) < 0.15] = np.inf
-    return cost, edges
-
-
-@settings(max_examples=300)
-@given(problems())
+@settings(max_examples=100)
+@given(assignments())
 def test_the_cost_is_that_of_brute_force(problem):
     cost, edges = problem
     least = brute_force(cost, edges)
@@ -92,8 +78,8 @@ def test_known_graphs(edges, n, seed):
     assert found.cost == pytest.approx(brute_force(cost, edges))
 
 
-@settings(max_examples=80)
-@given(st.integers(2, 8), st.integers(2, 4), st.integers(0, 2**32 - 1))
+@settings(max_examples=40)
+@given(st.integers(2, 8), st.integers(2, 4), SEEDS)
 def test_the_dynamic_programme_solves_trees(n, k, seed):
     rng = np.random.default_rng(seed)
     edges = random_tree(n, rng)
@@ -103,8 +89,8 @@ def test_the_dynamic_programme_solves_trees(n, k, seed):
     assert set(found.parts) == ({"two clusters"} if k == 2 else {"reduction"})
 
 
-@settings(max_examples=80)
-@given(problems(max_nodes=6, max_clusters=4), st.integers(0, 3))
+@settings(max_examples=40)
+@given(assignments(max_nodes=6, max_clusters=4), st.integers(0, 3))
 def test_the_reduction_alone_is_exact(problem, visits):
     cost, edges = problem
     graph = make_graph(len(cost), edges)
@@ -228,8 +214,8 @@ def test_a_large_part_goes_through_the_programme():
 # ------------------------------------------------------------------------- the start
 
 
-@settings(max_examples=100)
-@given(problems(), st.integers(0, 2**32 - 1))
+@settings(max_examples=50)
+@given(assignments(), SEEDS)
 def test_a_start_is_never_worsened_and_kept_on_a_tie(problem, seed):
     cost, edges = problem
     cost = np.round(cost)
@@ -281,8 +267,8 @@ def test_without_time_and_without_any_assignment_that_is_said():
         assign(cost, edges, time_limit=0.0)
 
 
-@settings(max_examples=60)
-@given(problems(max_nodes=7))
+@settings(max_examples=40)
+@given(assignments(max_nodes=7))
 def test_chains_improve_and_keep_everything_satisfied(problem):
     cost, edges = problem
     graph = make_graph(len(cost), edges)
@@ -318,8 +304,8 @@ def test_the_known_failure_of_cop_kmeans():
     assert is_proper(assign(cost, APART).labels, np.array(APART))
 
 
-@settings(max_examples=100)
-@given(graphs(max_nodes=8), st.integers(0, 2**32 - 1))
+@settings(max_examples=50)
+@given(edge_lists(max_nodes=8), SEEDS)
 def test_few_conflicts_per_node_block_no_order(graph, seed):
     n, edges = graph
     k = int(np.bincount(edges.ravel(), minlength=n).max()) + 1
@@ -364,8 +350,8 @@ def test_many_small_trees_are_solved_at_once():
 
 
 def test_what_is_too_large_for_a_solver_is_assigned_without_a_proof(monkeypatch):
-    monkeypatch.setattr(parts, "_MOST_TERMS", 0)
-    monkeypatch.setattr(_cpsat, "MOST_TERMS", 0)
+    monkeypatch.setattr(parts, "_MAX_TERMS", 0)
+    monkeypatch.setattr(_cpsat, "MAX_TERMS", 0)
     cost, edges = hard_problem()
     found = assign(cost, edges)
     assert found.parts["greedy"] == 1
@@ -376,8 +362,8 @@ def test_what_is_too_large_for_a_solver_is_assigned_without_a_proof(monkeypatch)
     assert better.cost <= found.cost
 
 
-@settings(max_examples=60)
-@given(problems(max_nodes=7))
+@settings(max_examples=40)
+@given(assignments(max_nodes=7))
 def test_guesses_are_proper_or_left_out(problem):
     cost, edges = problem
     if cost.shape[1] < 2 or np.isinf(cost).all(axis=1).any():

@@ -13,11 +13,11 @@ from tests.constraints.graphs import (
     chromatic_number,
     complete,
     cycle,
-    graphs,
     is_proper,
     random_graph,
     random_tree,
 )
+from tests.strategies import edge_lists
 
 from sidelight._kernels.assignment import coloring as kernels
 from sidelight.assignment import _cpsat
@@ -56,7 +56,7 @@ def check_witnesses(found, n, edges):
 
 
 @settings(max_examples=150)
-@given(graphs(), st.integers(1, 6))
+@given(edge_lists(), st.integers(1, 6))
 def test_the_answer_is_that_of_brute_force(graph, k):
     n, edges = graph
     needed = chromatic_number(n, edges)
@@ -68,7 +68,7 @@ def test_the_answer_is_that_of_brute_force(graph, k):
 
 
 @settings(max_examples=100)
-@given(graphs())
+@given(edge_lists())
 def test_bounds_have_their_proofs(graph):
     n, edges = graph
     bounds = color_bounds(make_graph(n, edges))
@@ -80,8 +80,8 @@ def test_bounds_have_their_proofs(graph):
     assert pairs <= {tuple(edge) for edge in edges.tolist()}
 
 
-@settings(max_examples=60)
-@given(graphs(max_nodes=9), st.data())
+@settings(max_examples=40)
+@given(edge_lists(max_nodes=9), st.data())
 def test_core_numbers_and_the_degeneracy_order(graph, data):
     n, edges = graph
     made = make_graph(n, edges)
@@ -98,8 +98,8 @@ def test_core_numbers_and_the_degeneracy_order(graph, data):
     assert set(np.flatnonzero(core >= k)) == set(np.flatnonzero(alive))
 
 
-@settings(max_examples=60)
-@given(graphs(max_nodes=8))
+@settings(max_examples=40)
+@given(edge_lists(max_nodes=8))
 def test_cover_holds_every_edge_in_true_cliques(graph):
     n, edges = graph
     made = make_graph(n, edges)
@@ -180,8 +180,8 @@ def test_without_time_the_answer_is_unknown_but_the_bounds_are_there():
     check_witnesses(found, 120, edges)
 
 
-@settings(max_examples=60)
-@given(graphs(max_nodes=8))
+@settings(max_examples=40)
+@given(edge_lists(max_nodes=8))
 def test_dsatur_is_proper_and_gives_up_exactly_when_colours_run_out(graph):
     n, edges = graph
     made = make_graph(n, edges)
@@ -193,8 +193,8 @@ def test_dsatur_is_proper_and_gives_up_exactly_when_colours_run_out(graph):
     assert not kernels.dsatur(made.indptr, made.neighbors, used - 1)[1]
 
 
-@settings(max_examples=60)
-@given(graphs(max_nodes=7))
+@settings(max_examples=40)
+@given(edge_lists(max_nodes=7))
 def test_dsatur_is_exact_on_bipartite_graphs(graph):
     n, edges = graph
     halves = edges[(edges % 2).sum(axis=1) == 1]
@@ -203,7 +203,7 @@ def test_dsatur_is_exact_on_bipartite_graphs(graph):
     assert colors.max() <= 1
 
 
-@given(graphs(), st.randoms(use_true_random=False))
+@given(edge_lists(), st.randoms(use_true_random=False))
 def test_order_and_repetition_of_edges_do_not_matter(graph, random):
     n, edges = graph
     turned = [tuple(random.sample(edge, 2)) for edge in edges.tolist() * 2]
@@ -256,7 +256,7 @@ def test_a_large_graph_takes_the_fast_path():
 
 
 def test_a_graph_that_is_too_large_for_the_solver_stays_unknown(monkeypatch):
-    monkeypatch.setattr(_cpsat, "MOST_TERMS", 0)
+    monkeypatch.setattr(_cpsat, "MAX_TERMS", 0)
     n, edges = mycielski(*mycielski(5, cycle(5)))
     found = check_coloring(n, edges, 4)
     assert (found.answer, found.lower, found.upper) == ("unknown", 2, 5)

@@ -10,7 +10,7 @@ from sidelight import catalog
 from sidelight._fit.parameters import NamesLike, declared
 from sidelight.exceptions import InvalidParameter
 
-CASES = 300
+CASES = 180
 CHUNK = 30
 
 

@@ -222,7 +222,7 @@ def test_bad_requests(people, run):
 def test_a_block_with_too_many_pairs_is_named(put, run, monkeypatch):
     from sidelight.relational.resolution import _blocking
 
-    monkeypatch.setattr(_blocking, "MOST_PAIRS", 3)
+    monkeypatch.setattr(_blocking, "MAX_PAIRS", 3)
     put("people.csv", PEOPLE)
     ended = run("resolve", "people.csv", *COMPARED, "--block", "city")
     assert ended.code == 1

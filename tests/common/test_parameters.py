@@ -18,51 +18,38 @@ from sidelight import catalog
 from sidelight._fit.docstrings import complete
 from sidelight._fit.parameters import declared, parameter_entries
 
-METHODS = catalog.methods()
-CASES = [(method, name) for method in METHODS for name in declared(method.cls)]
+every_method = pytest.mark.parametrize("method", catalog.methods(), ids=lambda m: m.name)
 
 
-def named(cases: Any) -> Any:
-    return pytest.mark.parametrize(
-        ("method", "name"), cases, ids=lambda case: getattr(case, "name", case)
-    )
+@every_method
+def test_docstring_says_what_the_signature_declares(method: Any) -> None:
+    entries = parameter_entries(method.cls)
+    for name, parameter in declared(method.cls).items():
+        kind, text = entries[name]
+        default = parameter.default
+        shown = f'"{default}"' if isinstance(default, str) else default
+        assert kind == f"{parameter.type_text}, default={shown}", name
+        assert text.rstrip().endswith((".", ":")), name
+        assert parameter.help, name
 
 
-@named(CASES)
-def test_docstring_says_what_the_signature_declares(method: Any, name: str) -> None:
-    parameter = declared(method.cls)[name]
-    kind, text = parameter_entries(method.cls)[name]
-    default = f'"{parameter.default}"' if isinstance(parameter.default, str) else parameter.default
-    assert kind == f"{parameter.type_text}, default={default}"
-    assert text.rstrip().endswith((".", ":"))
-    assert parameter.help
+@every_method
+def test_default_is_admitted(method: Any) -> None:
+    for name, parameter in declared(method.cls).items():
+        assert parameter.type_text != "object", f"{name} has no declared type"
+        parameter.check(parameter.default)
 
 
-@named(CASES)
-def test_default_is_admitted(method: Any, name: str) -> None:
-    parameter = declared(method.cls)[name]
-    assert parameter.type_text != "object", f"{name} has no declared type"
-    parameter.check(parameter.default)
-
-
-@named([case for case in CASES if "object" not in declared(case[0].cls)[case[1]].type_text])
-def test_fit_refuses_another_type(method: Any, name: str) -> None:
+@every_method
+def test_fit_refuses_another_type(method: Any) -> None:
     class Nothing:
         """No parameter is of this type."""
 
     X = np.random.default_rng(0).uniform(1, 2, (12, 2))
-    model = method.cls(**{name: Nothing()})
-    with pytest.raises(ValueError, match=f"{name} must be"):
-        model.fit(X, np.arange(12) % 2)
-
-
-@pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
-def test_public_methods_have_docstrings(method: Any) -> None:
-    public = [name for name in dir(method.cls) if not name.startswith("_")]
-    for name in public:
-        member = inspect.getattr_static(method.cls, name)
-        if callable(member) or isinstance(member, property):
-            assert inspect.getdoc(getattr(method.cls, name)), f"{name} has no docstring"
+    for name, parameter in declared(method.cls).items():
+        if "object" not in parameter.type_text:
+            with pytest.raises(ValueError, match=f"{name} must be"):
+                method.cls(**{name: Nothing()}).fit(X, np.arange(12) % 2)
 
 
 def public_estimators() -> Iterator[type]:
@@ -80,7 +67,7 @@ PUBLIC = list(dict.fromkeys(public_estimators()))
 
 
 def test_the_catalog_is_public() -> None:
-    assert {method.cls for method in METHODS} < set(PUBLIC)
+    assert {method.cls for method in catalog.methods()} < set(PUBLIC)
 
 
 @pytest.mark.parametrize("cls", PUBLIC, ids=lambda cls: cls.__name__)

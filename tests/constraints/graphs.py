@@ -5,16 +5,6 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from hypothesis import strategies as st
-
-
-@st.composite
-def graphs(draw, max_nodes=7):
-    """A number of nodes and some of the possible edges."""
-    n = draw(st.integers(1, max_nodes))
-    possible = list(itertools.combinations(range(n), 2))
-    edges = draw(st.lists(st.sampled_from(possible), unique=True)) if possible else []
-    return n, as_edges(edges)
 
 
 def as_edges(pairs) -> np.ndarray:

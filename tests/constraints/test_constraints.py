@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
-from tests.constraints.strategies import stated
+from tests.strategies import stated
 
 from sidelight import Constraints
 from sidelight.exceptions import (

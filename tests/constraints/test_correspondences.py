@@ -12,20 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
+from tests.strategies import view_links
 
 from sidelight.constraints import Correspondences
 from sidelight.exceptions import ConstraintFileError, SidelightError, UnknownIds
-
-
-@st.composite
-def random_links(draw: st.DrawFn) -> tuple[list[int], np.ndarray]:
-    sizes = draw(st.lists(st.integers(1, 6), min_size=2, max_size=4))
-    views = st.integers(0, len(sizes) - 1)
-    links = []
-    for _ in range(draw(st.integers(0, 12))):
-        a, b = draw(views), draw(views)
-        links.append((a, draw(st.integers(0, sizes[a] - 1)), b, draw(st.integers(0, sizes[b] - 1))))
-    return sizes, np.array(links, dtype=int).reshape(-1, 4)
 
 
 def components(sizes: list[int], links: np.ndarray) -> np.ndarray:
@@ -39,7 +29,7 @@ def same_partition(first: np.ndarray, second: np.ndarray) -> bool:
     return np.array_equal(first[:, None] == first, second[:, None] == second)
 
 
-@given(random_links())
+@given(view_links())
 def test_objects_are_the_connected_components(case):
     sizes, links = case
     known = Correspondences(links, sizes)
@@ -51,7 +41,7 @@ def test_objects_are_the_connected_components(case):
     assert set(known.complete.tolist()) == set.intersection(*views)
 
 
-@given(random_links())
+@given(view_links())
 def test_order_of_links_and_ends_does_not_count(case):
     sizes, links = case
     known = Correspondences(links, sizes)
@@ -60,7 +50,7 @@ def test_order_of_links_and_ends_does_not_count(case):
     assert hash(known) == hash(turned)
 
 
-@given(random_links(), st.randoms(use_true_random=False))
+@given(view_links(), st.randoms(use_true_random=False))
 def test_rows_that_a_dropped_row_linked_stay_linked(case, random):
     sizes, links = case
     known = Correspondences(links, sizes)
@@ -180,7 +170,7 @@ def test_missing_file_is_explained(tmp_path):
         Correspondences.read(tmp_path / "none.csv", sizes=[1, 1])
 
 
-@given(random_links())
+@given(view_links())
 def test_table_comes_back_equal(case):
     sizes, links = case
     known = Correspondences(links, sizes)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
-from tests.constraints.strategies import stated
+from tests.strategies import SEEDS, stated
 
 from sidelight import Constraints
 from sidelight.exceptions import InconsistentConstraints, InfeasibleConstraints, SidelightError
@@ -15,7 +14,7 @@ from sidelight.exceptions import InconsistentConstraints, InfeasibleConstraints,
 # ------------------------------------------------------------------------- the contracted problem
 
 
-@given(stated(max_rows=8), st.integers(0, 2**32 - 1))
+@given(stated(max_rows=8), SEEDS)
 def test_weighted_means_and_scatter_replace_the_rows(s, seed):
     rng = np.random.default_rng(seed)
     X, weight = rng.normal(size=(s.n, 3)) + 5, rng.random(s.n) + 0.1

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.strategies import SEEDS
 
 from sidelight import Constraints
 from sidelight.constraints import _sampling as sampling
@@ -18,7 +19,6 @@ from sidelight.exceptions import SidelightError
 Y = np.repeat([0, 1, 2, -1], [40, 30, 20, 10])
 
 classes = st.lists(st.integers(-1, 3), min_size=2, max_size=25).map(np.array)
-seeds = st.integers(0, 2**32 - 1)
 
 
 def as_set(*arrays: np.ndarray) -> set[tuple[int, int]]:
@@ -38,7 +38,7 @@ def check_true(y: np.ndarray, must_link: np.ndarray, cannot_link: np.ndarray) ->
 
 
 @settings(max_examples=100)
-@given(classes, seeds, st.floats(0, 1))
+@given(classes, SEEDS, st.floats(0, 1))
 def test_random_pairs_are_true_different_and_as_many_as_asked(y, seed, share):
     known = int(np.sum(y >= 0))
     possible = known * (known - 1) // 2
@@ -105,7 +105,7 @@ def test_a_million_pairs_of_a_million_rows():
     assert len(must_link) == pytest.approx(100_000, rel=0.02)
 
 
-@given(classes, seeds)
+@given(classes, SEEDS)
 def test_disjoint_pairs_share_no_row(y, seed):
     most = int(np.sum(y >= 0)) // 2
     must_link, cannot_link = sample_pairs(y, most, protocol="disjoint", random_state=seed)
@@ -119,7 +119,7 @@ def test_disjoint_pairs_share_no_row(y, seed):
 
 
 @settings(max_examples=100)
-@given(classes, seeds, st.integers(0, 40))
+@given(classes, SEEDS, st.integers(0, 40))
 def test_balanced_pairs_are_half_and_half(y, seed, n):
     sizes = np.unique(y[y >= 0], return_counts=True)[1]
     together = int(np.sum(sizes * (sizes - 1) // 2))
@@ -156,7 +156,7 @@ def test_balanced_pairs_are_uniform_in_a_class():
 
 
 @settings(max_examples=50)
-@given(seeds, st.integers(1, 4), st.integers(2, 12))
+@given(SEEDS, st.integers(1, 4), st.integers(2, 12))
 def test_teachers_say_everything_about_what_they_see(seed, n_teachers, size):
     must_link, cannot_link = sample_pairs(
         Y, protocol="teachers", n_teachers=n_teachers, size=size, random_state=seed
@@ -188,7 +188,7 @@ def test_teachers_are_not_compared():
 
 
 @settings(max_examples=60)
-@given(classes, seeds, st.integers(2, 4), st.floats(0, 0.6))
+@given(classes, SEEDS, st.integers(2, 4), st.floats(0, 0.6))
 def test_chunklets_are_groups_of_one_class(y, seed, size, fraction):
     sizes = np.unique(y[y >= 0], return_counts=True)[1]
     most, wanted = int(np.sum(sizes // size)), round(fraction * len(y) / size)
@@ -209,7 +209,7 @@ def test_chunklets_are_groups_of_one_class(y, seed, size, fraction):
 
 
 @settings(max_examples=60)
-@given(seeds, st.floats(0, 1), st.integers(0, 12), st.integers(0, 12))
+@given(SEEDS, st.floats(0, 1), st.integers(0, 12), st.integers(0, 12))
 def test_flipping_changes_exactly_that_many(seed, fraction, n_must, n_cannot):
     pairs = np.column_stack([np.arange(n_must + n_cannot), np.arange(n_must + n_cannot) + 100])
     weight = np.arange(n_must + n_cannot) + 1.0

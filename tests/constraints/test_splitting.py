@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.constraints.strategies import Stated, apart_by_powers, stated, together_by_powers
+from tests.constraints.closure import apart_by_powers, together_by_powers
+from tests.strategies import SEEDS, Stated, stated
 
 from sidelight import Constraints
 from sidelight.exceptions import SidelightError
-
-seeds = st.integers(0, 2**32 - 1)
 
 
 def as_stated(known: Constraints) -> Stated:
@@ -59,8 +58,8 @@ def check_split(known: Constraints, train: Constraints, held_out: Constraints) -
     assert (train & held_out).is_empty
 
 
-@settings(max_examples=250)
-@given(stated(max_rows=12, max_pairs=12), st.sampled_from([0.2, 0.3, 0.5, 0.7]), seeds)
+@settings(max_examples=80)
+@given(stated(max_rows=12, max_pairs=12), st.sampled_from([0.2, 0.3, 0.5, 0.7]), SEEDS)
 def test_nothing_held_out_follows_from_the_rest(s, test_size, seed):
     known = s.constraints()
     try:
@@ -88,8 +87,8 @@ def one_atom_touches_all(known: Constraints) -> bool:
     return all(len(one & other) for one, other in itertools.combinations(ends, 2))
 
 
-@settings(max_examples=150)
-@given(stated(max_rows=12, max_pairs=12), st.integers(2, 4), seeds)
+@settings(max_examples=60)
+@given(stated(max_rows=12, max_pairs=12), st.integers(2, 4), SEEDS)
 def test_folds_do_not_leak_either(s, n_splits, seed):
     known = s.constraints()
     try:

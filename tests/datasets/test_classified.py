@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from experiments.recipes.topics import make_topics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsClassifier
 
-from sidelight.datasets import make_sequences, make_spirals, make_topics
+from sidelight.datasets import make_sequences, make_spirals
 from sidelight.exceptions import SidelightError
 
 

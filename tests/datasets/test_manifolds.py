@@ -5,25 +5,28 @@ import pickle
 
 import numpy as np
 import pytest
+from experiments.recipes.manifolds import (
+    make_episodes,
+    make_paraboloid,
+    make_two_curves,
+    make_two_surfaces,
+)
+from experiments.recipes.rendered import (
+    PILLARS,
+    ROOM,
+    _camera_frames,
+    _nearest_surface,
+    _splat,
+    render_faces,
+    render_objects,
+    render_robot_views,
+)
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import cdist, pdist, squareform
 from sklearn.datasets import make_swiss_roll as sklearn_swiss_roll
 from sklearn.neighbors import kneighbors_graph
 
-from sidelight.datasets import (
-    make_episodes,
-    make_hemisphere,
-    make_paraboloid,
-    make_s_surface,
-    make_strip,
-    make_swiss_roll,
-    make_two_curves,
-    make_two_surfaces,
-    render_faces,
-    render_objects,
-    render_robot_views,
-)
-from sidelight.datasets._rendered import PILLARS, ROOM, _camera_frames, _nearest_surface, _splat
+from sidelight.datasets import make_hemisphere, make_s_surface, make_strip, make_swiss_roll
 from sidelight.exceptions import SidelightError
 
 SAMPLES = [

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from experiments.recipes._planted_columns import RECIPES
+from experiments.recipes.planted_tables import PlantedTable, make_mixed_table
 from scipy.stats import chi2_contingency, f_oneway
 
-from sidelight.datasets import PlantedTable, make_mixed_table
-from sidelight.datasets.tables._mixed_recipes import RECIPES
 from sidelight.exceptions import SidelightError
 
 KINDS = {"number", "yes-no", "category", "ordered", "date", "time", "text", "constant"}

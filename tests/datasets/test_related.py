@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
+from tests.strategies import SEEDS
 
 from sidelight.datasets import (
     make_areas,
@@ -19,8 +20,6 @@ from sidelight.datasets import (
 from sidelight.datasets.related._pair_sampling import draw_numbers, pairs_of_blocks
 from sidelight.evaluation import clustering_accuracy
 from sidelight.exceptions import SidelightError
-
-SEEDS = st.integers(0, 2**31 - 1)
 
 
 @settings(max_examples=50, deadline=None)

@@ -4,26 +4,20 @@ from itertools import product
 
 import numpy as np
 import pytest
+from experiments.recipes.clouds import (
+    make_crossing_gaussians,
+    make_elongated_gaussians,
+    make_gap_clouds,
+    make_wide_gaussians,
+)
+from experiments.recipes.documents import make_two_factor_documents
+from experiments.recipes.expression import make_cyclic_expression, make_expression_curves
+from experiments.recipes.images import gabor_filter, make_mondrian, make_texture_mosaic
+from experiments.recipes.waveform import make_waveform, triangles
 from scipy import sparse
 from scipy.spatial.distance import pdist
 
-from sidelight.datasets import (
-    make_corner_gaussians,
-    make_crossing_gaussians,
-    make_cyclic_expression,
-    make_elongated_gaussians,
-    make_expression_curves,
-    make_four_gaussians,
-    make_gap_clouds,
-    make_mondrian,
-    make_rings,
-    make_texture_mosaic,
-    make_two_factor_documents,
-    make_waveform,
-    make_wide_gaussians,
-)
-from sidelight.datasets._images import gabor_filter
-from sidelight.datasets._waveform import triangles
+from sidelight.datasets import make_corner_gaussians, make_four_gaussians, make_rings
 from sidelight.evaluation import adjusted_rand_index, rand_index
 
 RANDOM = [

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from experiments.recipes.clusterings import make_several_clusterings, make_two_clusterings
 
-from sidelight.datasets import make_several_clusterings, make_two_clusterings
 from sidelight.evaluation import mutual_information
 from sidelight.exceptions import SidelightError
 

@@ -17,6 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
+from tests.strategies import class_knowledge
 
 from sidelight import Constraints
 from sidelight.cluster import PCKMeans
@@ -87,25 +88,8 @@ class Reader(Told):
 # ------------------------------------------------------------------ folds
 
 
-@st.composite
-def knowledge(draw: Any) -> Constraints:
-    n = draw(st.integers(6, 24))
-    n_classes = draw(st.integers(2, 3))
-    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
-    truth = rng.integers(n_classes, size=n)
-    truth[: 2 * n_classes] = np.repeat(np.arange(n_classes), 2)
-    labels = np.where(rng.uniform(size=n) < draw(st.floats(0.2, 1.0)), truth, -1)
-    labels[: 2 * n_classes] = truth[: 2 * n_classes]
-    pairs = rng.integers(n, size=(draw(st.integers(0, 25)), 2))
-    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-    same = truth[pairs[:, 0]] == truth[pairs[:, 1]]
-    groups = np.where(rng.uniform(size=n) < draw(st.floats(0, 0.5)), truth * 10 + n % 3, -1)
-    groups[: 2 * n_classes] = -1
-    return Constraints(pairs[same], pairs[~same], labels=labels, groups=groups, n_samples=n)
-
-
 @settings(deadline=None, max_examples=60)
-@given(knowledge(), st.integers(2, 6), st.integers(0, 1000))
+@given(class_knowledge(), st.integers(2, 6), st.integers(0, 1000))
 def test_nothing_is_said_about_rows_whose_label_is_held_out(
     known: Constraints, n_splits: int, seed: int
 ) -> None:
@@ -146,7 +130,7 @@ def test_nothing_is_said_about_rows_whose_label_is_held_out(
 
 
 @settings(deadline=None, max_examples=30)
-@given(knowledge(), st.floats(0.05, 0.95), st.integers(0, 1000))
+@given(class_knowledge(), st.floats(0.05, 0.95), st.integers(0, 1000))
 def test_a_share_of_the_labels_is_held_out_once(
     known: Constraints, share: float, seed: int
 ) -> None:

@@ -6,10 +6,11 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
+from tests.strategies import coclustered_tables
 
 from sidelight.constraints import Ordering
 from sidelight.evaluation import (
@@ -51,17 +52,7 @@ def test_jumps_by_scores_and_with_elements_in_no_cluster() -> None:
         jump_number([0, 1], order=[1, 2, 3])
 
 
-@st.composite
-def coclustered(draw: st.DrawFn) -> tuple[np.ndarray, list[int], list[int]]:
-    n, d = draw(st.integers(2, 8)), draw(st.integers(2, 8))
-    table = draw(hnp.arrays(np.int64, (n, d), elements=st.integers(0, 3)))
-    assume(table.sum())
-    rows = draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
-    columns = draw(st.lists(st.integers(0, 2), min_size=d, max_size=d))
-    return table, rows, columns
-
-
-@given(coclustered())
+@given(coclustered_tables())
 def test_transposition_and_bounds(case) -> None:
     table, rows, columns = case
     for score in (goodman_kruskal_tau, cocluster_information, cocluster_information_loss):
@@ -73,7 +64,7 @@ def test_transposition_and_bounds(case) -> None:
     assert goodman_kruskal_tau(table, rows, columns) <= 1 + 1e-12
 
 
-@given(coclustered())
+@given(coclustered_tables())
 def test_coarser_clusters_lose_more(case) -> None:
     table, rows, columns = case
     merged = [min(row, 1) for row in rows]

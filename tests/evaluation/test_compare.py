@@ -364,7 +364,7 @@ class TestWhateverClusters:
         assert found.n_statements == np.sum(partial >= 0)
 
     def test_many_rows_are_sampled_and_the_best_is_fitted_to_all(self, monkeypatch):
-        monkeypatch.setattr(_setting, "MOST_ROWS", 60)
+        monkeypatch.setattr(_setting, "MAX_ROWS", 60)
         X, y = blobs(2, size=100)
         known = Constraints.sample(y, 15, random_state=0)
         for budget in (None, 60.0):

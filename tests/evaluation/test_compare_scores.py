@@ -189,14 +189,14 @@ def test_many_labels_and_large_groups_are_sampled(monkeypatch: pytest.MonkeyPatc
     known = Constraints(labels=y)
     splits = known.split(n_splits=5, random_state=0)
     held_out = held_out_pairs(known, splits, np.random.RandomState(0))
-    most = _held_out.MOST_LABELS
+    most = _held_out.MAX_LABELS
     assert len(held_out) <= 5 * (most * (most - 1) // 2 + most * most)
     assert np.array_equal(held_out.together, y[held_out.pairs[:, 0]] == y[held_out.pairs[:, 1]])
     group = Constraints(groups=np.repeat([0, 1, 2], 1000))
     found = held_out_pairs(
         group, draw_folds(group, 5, np.random.RandomState(0)), np.random.RandomState(0)
     )
-    assert 0 < len(found) <= 6 * _held_out.MOST_MEMBERS**2
+    assert 0 < len(found) <= 6 * _held_out.MAX_MEMBERS**2
 
 
 def test_statements_are_counted_once() -> None:

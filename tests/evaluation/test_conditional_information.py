@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
+from tests.strategies import labelings
 
 from sidelight.evaluation import (
     conditional_mutual_information,
@@ -13,14 +13,7 @@ from sidelight.evaluation import (
 from sidelight.exceptions import SidelightError
 
 
-@st.composite
-def three_labelings(draw):
-    n = draw(st.integers(1, 15))
-    label = st.integers(0, 3)
-    return tuple(np.array(draw(st.lists(label, min_size=n, max_size=n))) for _ in range(3))
-
-
-@given(three_labelings())
+@given(labelings(3, max_rows=15, n_clusters=4))
 def test_chain_rule(labels):
     a, b, c = labels
     both = 10 * b + c
@@ -35,7 +28,7 @@ def test_chain_rule(labels):
     )
 
 
-@given(three_labelings())
+@given(labelings(3, max_rows=15, n_clusters=4))
 def test_a_hard_clustering_says_less_of_the_rows_beside_a_split(labels):
     clusters, known, _ = labels
     rows = np.arange(len(clusters))
@@ -44,7 +37,7 @@ def test_a_hard_clustering_says_less_of_the_rows_beside_a_split(labels):
     assert beside == pytest.approx(mutual_information(rows, clusters) - shared, abs=1e-12)
 
 
-@given(three_labelings())
+@given(labelings(3, max_rows=15, n_clusters=4))
 def test_a_constant_split_changes_nothing(labels):
     a, b, _ = labels
     assert conditional_mutual_information(a, b, np.zeros(len(a))) == pytest.approx(

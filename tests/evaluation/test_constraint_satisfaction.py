@@ -6,24 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.strategies import pairs_and_labels
 
 from sidelight import Constraints
 from sidelight.evaluation import constraint_satisfaction, rand_index
 from sidelight.exceptions import SidelightError
 
 
-@st.composite
-def known_and_labels(draw):
-    n = draw(st.integers(3, 9))
-    pairs = list(combinations(range(n), 2))
-    kinds = draw(st.lists(st.sampled_from([-1, 0, 1]), min_size=len(pairs), max_size=len(pairs)))
-    must = [pair for pair, kind in zip(pairs, kinds, strict=True) if kind == 1]
-    cannot = [pair for pair, kind in zip(pairs, kinds, strict=True) if kind == -1]
-    labels = draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
-    return must, cannot, labels
-
-
-@given(known_and_labels())
+@given(pairs_and_labels())
 def test_equals_a_loop(case):
     must, cannot, labels = case
     known = Constraints(must_link=must, cannot_link=cannot, n_samples=len(labels))

@@ -8,6 +8,7 @@ import pytest
 import sklearn.metrics
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.strategies import labelings
 
 from sidelight.evaluation import (
     _matching,
@@ -40,13 +41,6 @@ SYMMETRIC = [
 ALL_SCORES = [*SYMMETRIC, purity, class_weighted_f, matched_macro_f1]
 
 
-@st.composite
-def two_labellings(draw, most=12, how_many=2):
-    n = draw(st.integers(1, most))
-    label = st.integers(0, 4)
-    return tuple(np.array(draw(st.lists(label, min_size=n, max_size=n))) for _ in range(how_many))
-
-
 def brute_pairs(classes, clusters):
     together = split = joined = apart = 0
     for i, j in combinations(range(len(classes)), 2):
@@ -58,7 +52,7 @@ def brute_pairs(classes, clusters):
     return together, split, joined, apart
 
 
-@given(two_labellings())
+@given(labelings())
 def test_pair_scores_equal_a_loop_over_pairs(labels):
     together, split, joined, apart = brute_pairs(*labels)
     precision, recall, f1 = pairwise_precision_recall_f1(*labels)
@@ -92,7 +86,7 @@ def brute_matching(gain):
     return max(gain[range(n), list(order)].sum() for order in permutations(columns, n))
 
 
-@given(two_labellings())
+@given(labelings())
 def test_matched_scores_equal_enumeration(labels):
     classes, clusters = labels
     n = len(classes)
@@ -105,7 +99,7 @@ def test_matched_scores_equal_enumeration(labels):
     assert purity(*labels) == pytest.approx(counts.max(axis=0).sum() / n)
 
 
-@given(two_labellings(most=60))
+@given(labelings(max_rows=60))
 def test_scores_that_scikit_learn_has(labels):
     assert rand_index(*labels) == pytest.approx(sklearn.metrics.rand_score(*labels))
     assert adjusted_rand_index(*labels) == pytest.approx(
@@ -123,14 +117,14 @@ def test_scores_that_scikit_learn_has(labels):
         )
 
 
-@given(two_labellings())
+@given(labelings())
 def test_normalized_information_lies_between_0_and_1(labels):
     for name in NORMALIZATIONS:
         assert 0 <= normalized_mutual_information(*labels, name) <= 1
         assert normalized_mutual_information(labels[0], labels[0], name) == pytest.approx(1)
 
 
-@given(two_labellings(how_many=3))
+@given(labelings(3))
 def test_variation_of_information_is_a_metric(labels):
     a, b, c = labels
     vi = variation_of_information
@@ -142,7 +136,7 @@ def test_variation_of_information_is_a_metric(labels):
         assert rand_index(a, b) == 1
 
 
-@given(two_labellings())
+@given(labelings())
 def test_entropies_information_and_variation_agree(labels):
     a, b = labels
     assert variation_of_information(a, b) == pytest.approx(
@@ -151,7 +145,7 @@ def test_entropies_information_and_variation_agree(labels):
     )
 
 
-@given(two_labellings(), st.permutations(range(5)), st.randoms(use_true_random=False))
+@given(labelings(), st.permutations(range(5)), st.randoms(use_true_random=False))
 def test_names_and_order_of_rows_do_not_matter(labels, names, random):
     classes, clusters = labels
     renamed = np.array([f"cluster {name}" for name in names])[clusters]
@@ -163,7 +157,7 @@ def test_names_and_order_of_rows_do_not_matter(labels, names, random):
         assert score(classes[rows], clusters[rows]) == pytest.approx(expected, abs=1e-12)
 
 
-@given(two_labellings())
+@given(labelings())
 def test_symmetric_scores_are_symmetric(labels):
     for score in SYMMETRIC:
         assert score(*labels) == pytest.approx(score(*labels[::-1]), abs=1e-12)

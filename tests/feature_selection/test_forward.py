@@ -123,8 +123,8 @@ def test_never_worse_than_plain_and_never_more_than_asked_for():
     [(512, 100), (0, 100), (0, 10_000)],  # products at once, blocks for each column, all kept
 )
 def test_correlations_by_definition(n_pairs, most_products, most_differences, monkeypatch):
-    monkeypatch.setattr(_forward, "MOST_PRODUCTS", most_products)
-    monkeypatch.setattr(_forward, "MOST_DIFFERENCES", most_differences)
+    monkeypatch.setattr(_forward, "MAX_PRODUCTS", most_products)
+    monkeypatch.setattr(_forward, "MAX_DIFFERENCES", most_differences)
     X, y = load_wine(return_X_y=True)
     X = np.maximum(X - np.median(X, axis=0), 0.0)
     pairs = known_pairs(Constraints.sample(y, n_pairs, protocol="balanced", random_state=0))

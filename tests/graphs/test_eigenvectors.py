@@ -68,7 +68,7 @@ def test_every_solver_for_hard_graphs_finds_the_same_vectors(square, solver, mon
     monkeypatch.setattr(_eigenvectors, "RESTARTS", 1)
     if solver != "factorisation":
         monkeypatch.setattr(_eigenvectors, "FACTOR_ROWS", 0)
-        monkeypatch.setattr(_eigenvectors, "MOST_FACTOR_ROWS", 0)
+        monkeypatch.setattr(_eigenvectors, "MAX_FACTOR_ROWS", 0)
     if solver == "multigrid":
         pytest.importorskip("pyamg")
     elif solver == "lobpcg":

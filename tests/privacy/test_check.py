@@ -15,22 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pycanon import anonymity
+from tests.strategies import published_tables
 
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.privacy import check_anonymity
 
 QUASI = ["age", "zip"]
-
-
-@st.composite
-def tables(draw: Any) -> dict[str, list[str]]:
-    n = draw(st.integers(1, 25))
-    column = lambda values: draw(st.lists(st.sampled_from(values), min_size=n, max_size=n))  # noqa: E731
-    return {
-        "age": column(["20-29", "30-39", "*"]),
-        "zip": column(["1", "2"]),
-        "ill": column(["flu", "cold", "hiv", "none"]),
-    }
 
 
 def classes_of(table: dict[str, list[str]]) -> list[list[str]]:
@@ -47,7 +37,7 @@ def recursive_l(values: list[str], c: float) -> int:
     return max(holds, default=0)
 
 
-@given(tables())
+@given(published_tables())
 @settings(deadline=None)
 def test_it_counts_as_a_dictionary_and_pycanon_do(table: dict[str, list[str]]) -> None:
     check = check_anonymity(table, QUASI, "ill", k=1)
@@ -72,7 +62,9 @@ def test_it_counts_as_a_dictionary_and_pycanon_do(table: dict[str, list[str]]) -
     assert one.n_homogeneous == sum(len(set(of)) == 1 for of in classes)
 
 
-@given(tables(), st.sampled_from([0.5, 1.0, 2.0, 3.0]), st.integers(1, 4), st.integers(1, 8))
+@given(
+    published_tables(), st.sampled_from([0.5, 1.0, 2.0, 3.0]), st.integers(1, 4), st.integers(1, 8)
+)
 @settings(deadline=None)
 def test_promises_hold_where_brute_force_says_so(
     table: dict[str, list[str]], c: float, least: int, k: int

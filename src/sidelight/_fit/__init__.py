@@ -1,1 +1,1 @@
-"""What every fit shares: declared parameters, restarts, alternation, moments of rows."""
+"""Shared parts of all fits: declared parameters, restarts, alternation, moments of rows."""

@@ -37,7 +37,7 @@ State = TypeVar("State", bound=Evaluation)
 
 @dataclass(frozen=True)
 class Alternation(Generic[State]):
-    """Where an alternation ended.
+    """Final state of an alternation.
 
     Attributes
     ----------
@@ -119,6 +119,7 @@ def alternate(
         """Evaluate the parameters, and return whether the loop is at its end."""
         nonlocal now, parameters, lost
         before, new = now, evaluate(parameters, now)
+        # An update that is lost, or raises the objective where that ends the loop, is taken back.
         if before is not None and not math.isnan(before.objective):
             lost = math.isnan(new.objective)
             if lost or (reject_rises and new.objective > before.objective):

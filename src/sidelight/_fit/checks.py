@@ -184,7 +184,7 @@ def partial_labels(y: Any, n_samples: int) -> Array | None:
 
 
 def explain_bad_rows(X: Any, error: Exception) -> Exception:
-    """Say where the trouble is when the data itself tells; otherwise keep scikit-learn's words."""
+    """Error that names bad columns or values if the data shows them; else scikit-learn's own."""
     names = getattr(X, "columns", None)
     if names is not None and hasattr(X, "__getitem__") and "convert" in str(error):
         bad = [str(name) for name in names if np.asarray(X[name]).dtype.kind not in "biuf"]

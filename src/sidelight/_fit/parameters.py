@@ -340,7 +340,7 @@ def _is_array(value: Any, kinds: str) -> bool:
 
 
 def _shown(value: Any) -> str:
-    """A value as an error message has it: not longer than needed to know it again."""
+    """Text of a parameter value for an error message, shortened, with why it is out of range."""
     text = " ".join(repr(value).split())
     text = text if len(text) <= 80 else f"{text[:77]}..."
     reason = _out_of_range(value, None) if isinstance(value, Real) else ""

@@ -35,7 +35,7 @@ FEW_NUMBERS = 150_000
 
 
 class Finished(Protocol):
-    """Where a restart ended."""
+    """Final state of a restart."""
 
     @property
     def objective(self) -> float:
@@ -196,7 +196,7 @@ class _AllStarts(FitProgress):
         return self.interrupted
 
     def warn(self) -> None:
-        """Tell that not all starts came to their end."""
+        """Warn that some restarts were stopped before they converged."""
         warn(
             f"{self._description}: interrupted after {self.n_steps} of them; the best solution so "
             "far is kept.",

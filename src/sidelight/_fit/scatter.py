@@ -128,7 +128,7 @@ def shrunk(matrix: Array, shrinkage: float) -> Array:
 
 
 def oracle_shrinkage(matrix: Array, n_rows: float) -> float:
-    """Share of the mean diagonal that makes the covariance of so many rows the best estimate.
+    """Oracle approximating shrinkage: share of the mean diagonal for a covariance of ``n_rows``.
 
     The oracle approximating shrinkage of Chen, Wiesel, Eldar and Hero (2010), equation 23; 1 where
     nothing speaks against a multiple of the identity.
@@ -213,10 +213,10 @@ def leading_root(A: Array, n_components: int | None) -> Array:
         return root(A)
     values, vectors = np.linalg.eigh((A + A.T) / 2)
     leading = np.argsort(-values, kind="stable")[:n_components]
-    return steady_signs((vectors[:, leading] * np.sqrt(np.maximum(values[leading], 0.0))).T)
+    return fix_signs((vectors[:, leading] * np.sqrt(np.maximum(values[leading], 0.0))).T)
 
 
-def steady_signs(components: Array) -> Array:
+def fix_signs(components: Array) -> Array:
     """Turn directions so that their largest entry is positive: the same result everywhere."""
     largest = np.argmax(np.abs(components), axis=1)
     signs = np.sign(components[np.arange(len(components)), largest])

@@ -8,7 +8,7 @@ import numpy as np
 
 from sidelight._words import counted
 
-#: So many classes of clusters are named.
+#: Largest number of classes of clusters that are named.
 SHOWN_NAMES = 10
 
 

@@ -17,7 +17,7 @@ from sidelight.exceptions import ConstraintWarning, SidelightError
 
 
 def check_target(y: Any, X: Any, n_samples: int) -> None:
-    """Refuse what cannot be classes, and tell how two marks for "unlabeled" are read.
+    """Raise if ``y`` cannot hold classes, and warn if two marks for "unlabeled" occur in it.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def check_target(y: Any, X: Any, n_samples: int) -> None:
         )
         values = values[:, 0]
     if values.shape != (n_samples,):
-        return  # told where all knowledge is checked
+        return  # raised where all constraints are checked
     fractions = _fractions(values)
     if len(fractions):
         raise SidelightError(
@@ -62,7 +62,7 @@ def _fractions(values: Array) -> IntArray:
 
 
 def _warn_of_two_marks(values: Array) -> None:
-    """Tell that both -1 and missing values were taken for "unlabeled"."""
+    """Warn that both -1 and missing values were taken for "unlabeled"."""
     if values.dtype.kind == "f":
         both = bool(np.any(values == -1) and np.isnan(values).any())
     elif values.dtype.kind == "O":
@@ -161,14 +161,14 @@ def _passed_on(known: Constraints) -> IntArray:
 
 
 def as_written(y: Any, known: Constraints) -> Array:
-    """Name of every class as it is written in y; as the constraints name it where it is not."""
+    """Name of every class as ``y`` writes it, or else as the constraints name it."""
     n_classes = len(known.label_names)
     if y is None:
         return known.label_names
     values = plain(y).reshape(-1)
     given = np.asarray(y).reshape(-1) if hasattr(y, "__array__") else values
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConstraintWarning)  # told when all knowledge was joined
+        warnings.simplefilter("ignore", ConstraintWarning)  # given when constraints were joined
         own = Constraints(labels=values).labels
     first = np.full(n_classes, -1, dtype=np.int64)
     if own is not None:
@@ -190,7 +190,7 @@ def as_written(y: Any, known: Constraints) -> Array:
 
 
 def _order(names: Array) -> IntArray:
-    """Order of the classes: sorted, or as they are where they cannot be compared."""
+    """Order of the class names: sorted, or unchanged where they cannot be compared."""
     if names.dtype.kind != "O":
         return np.argsort(names, kind="stable")
     try:

@@ -1,4 +1,4 @@
-"""Views of rows: another source whose blocks are changed as they are read."""
+"""Views of rows: sources that transform the blocks of another source while they are read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SMALL_LENGTH = 1e-140
 
 
 class RowView(RowSource):
-    """The rows of another source, changed as they are read; nothing is copied beforehand.
+    """The rows of another source, transformed block by block while they are read, without a copy.
 
     A view implements :meth:`change`. Shape, element type and blocks are those of the source.
 

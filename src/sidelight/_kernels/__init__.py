@@ -66,9 +66,9 @@ def _njit(function: Function, **options: Any) -> Function:
 
 @functools.cache
 def _fallback() -> Path | None:
-    """Choose the temporary folder that keeps compiled loops, and tell the user once."""
+    """Choose the temporary folder that keeps compiled loops, and warn about it once."""
     folder = _temporary_folder()
-    instead = "not kept, and compiled anew every time" if folder is None else f"kept in {folder}"
+    instead = "not kept, and compiled again every time" if folder is None else f"kept in {folder}"
     warn(
         "Neither the folder of Sidelight nor the home folder can be written, so compiled loops are "
         f"{instead}; NUMBA_CACHE_DIR names a folder that can.",

@@ -16,7 +16,7 @@ from sidelight.exceptions import SidelightError
 
 @estimator
 class AmbiguousPairs(Strategy):
-    """Ask about the rows of which a classifier is least sure, beside rows that tell their class.
+    """Ask about the rows of which a classifier is least sure, paired with rows of known class.
 
     The classifier is fitted to the labels that are known beforehand and to all answers so far. A
     row, or rows that belong together, of unknown class is as ambiguous as

@@ -28,7 +28,7 @@ from sidelight.exceptions import (
 
 @dataclass(frozen=True)
 class Answer:
-    """What was said about a pair of rows.
+    """An answer about a pair of rows.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Answer:
     same : bool or None
         Whether they belong together; None if the question was skipped.
     inferred : bool
-        Whether nobody said so, but it follows from the number of clusters: a row that is apart from
+        Whether it was not asked, but follows from the number of clusters: a row that is apart from
         all clusters but one belongs to that one.
     """
 
@@ -55,7 +55,7 @@ class Link(NamedTuple):
     i, j : int
         Positions of the rows.
     same : bool
-        Whether they were said to belong together.
+        Whether the answer was that they belong together.
     source : str
         ``"answer 3"``, ``"number of clusters"`` or ``"known before"``.
     """
@@ -70,8 +70,8 @@ class Answers:
     """Growing knowledge about pairs of rows: closed at every moment, never contradictory.
 
     An answer that contradicts the earlier ones is refused, with the chain of answers that it
-    contradicts. Every answer can be undone, the last one first. Questions of which the answer
-    follows can be told apart in O(log n) by :meth:`entailed`.
+    contradicts. Every answer can be undone, the last one first. Whether an answer
+    follows from others is decided in O(log n) by :meth:`entailed`.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ class Answers:
         return answers
 
     def _replay(self, record: dict[str, Any], line: int, path: str | os.PathLike[str]) -> None:
-        """Do again what a line of the file says."""
+        """Apply one recorded line of the file."""
         try:
             if record["do"] == "undo":
                 self.undo()
@@ -182,7 +182,7 @@ class Answers:
     # ------------------------------------------------------------------ saying something
 
     def add(self, i: int, j: int, same: bool, *, inferred: bool = False) -> None:
-        """Say that two rows belong together, or that they do not.
+        """Record that two rows belong together, or that they do not.
 
         Raises
         ------
@@ -191,7 +191,7 @@ class Answers:
         """
         i, j = self._pair(i, j)
         if self._growing.entailed(i, j) not in (None, bool(same)):
-            raise self._refusal(i, j)
+            raise self._contradiction(i, j)
         self._write("infer" if inferred else "answer", i, j, same=bool(same))
         self._push(Answer(i, j, bool(same), inferred), self._growing.add(i, j, bool(same)))
 
@@ -204,7 +204,7 @@ class Answers:
         self._push(Answer(i, j, None), False)
 
     def undo(self) -> Answer | None:
-        """Take back the last thing that was said, with all that was inferred since.
+        """Take back the last answer, with all that was inferred since.
 
         Returns the answer or skip that was taken back, or None if there is none.
         """
@@ -287,7 +287,7 @@ class Answers:
 
     @property
     def constraints(self) -> Constraints:
-        """All that is known, as constraints: never contradictory."""
+        """All answers and what follows from them, as constraints: never contradictory."""
         found: Constraints = self._once("constraints", self._collect)
         return found
 
@@ -335,7 +335,7 @@ class Answers:
                 return "number of clusters" if entry.inferred else f"answer {number}"
         return "known before"
 
-    def _refusal(self, i: int, j: int) -> InconsistentConstraints:
+    def _contradiction(self, i: int, j: int) -> InconsistentConstraints:
         links = self.chain(i, j)
         apart = not all(link.same for link in links)
         first, second = self.known.name_rows([i, j])
@@ -358,7 +358,7 @@ class Answers:
 
     @property
     def entries(self) -> tuple[Answer, ...]:
-        """Everything said so far and not taken back, in order."""
+        """All answers that were not taken back, in order."""
         return tuple(self._entries)
 
     @property

@@ -176,7 +176,7 @@ class COBRAS(Strategy):
             self.representatives_ = _representatives(clusters)
 
     def _ask(self, i: int, j: int) -> Asking:
-        """Whether two rows belong together (None: nobody knows); asks only what does not follow."""
+        """Whether two rows belong together (None if unanswered); asks unless it is entailed."""
         while not self._answers.is_settled(i, j):
             yield i, j
         return self._answers.entailed(i, j)

@@ -56,12 +56,12 @@ def move_rows(
     moved = moved[clusters[moved] != cluster]
     staying = np.ones(len(clusters), bool)
     staying[moved] = False
-    target = _speaker(clusters, cluster, staying, X)
+    target = _representative(clusters, cluster, staying, X)
     must_link = [(row, target) for row in moved.tolist()]
     cannot_link = []
     for old in np.unique(clusters[moved]).tolist():
         if np.any(staying & (clusters == old)):  # a cluster that moved as a whole leaves nobody
-            left = _speaker(clusters, old, staying, X)
+            left = _representative(clusters, old, staying, X)
             cannot_link += [(row, left) for row in moved[clusters[moved] == old].tolist()]
     return _named(must_link, cannot_link, None, len(clusters), ids)
 
@@ -99,7 +99,7 @@ def merge_clusters(labels: Any, first: Any, second: Any, *, ids: Any = None) -> 
 def freeze_clusters(
     labels: Any, clusters: Sequence[Any] | None = None, *, ids: Any = None
 ) -> Constraints:
-    """Keep clusters as they are: rows of one stay together, two stay apart.
+    """Constraints that preserve clusters: rows of one stay together, two stay apart.
 
     Other rows may still join them. The clusters are kept apart by one cannot-link per pair of
     clusters, between the rows that stand for them; everything else follows.
@@ -134,7 +134,7 @@ def freeze_clusters(
     for code, name in enumerate(clusters):
         groups[values == name] = code
     everybody = np.ones(len(values), bool)
-    speakers = [_speaker(values, name, everybody, None) for name in clusters]
+    speakers = [_representative(values, name, everybody, None) for name in clusters]
     return _named([], list(combinations(speakers, 2)), groups, len(values), ids)
 
 
@@ -147,7 +147,7 @@ def split_cluster(
     *,
     constraints: Constraints | None = None,
 ) -> Array:
-    """Split one cluster and leave all others as they are.
+    """Split one cluster and leave all others unchanged.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def _check(labels: Any, wanted: Sequence[Any]) -> Array:
     return values
 
 
-def _speaker(clusters: Array, cluster: Any, among: npt.NDArray[np.bool_], X: Any) -> int:
+def _representative(clusters: Array, cluster: Any, among: npt.NDArray[np.bool_], X: Any) -> int:
     """The row that stands for a cluster."""
     members = np.flatnonzero(among & (clusters == cluster))
     if X is None:

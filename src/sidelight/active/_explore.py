@@ -13,7 +13,7 @@ from sidelight.active._neighborhoods import NeighborhoodStrategy
 from sidelight.active._strategies import BoolArray, mean_row
 from sidelight.engine import RowSource
 
-# Without a number of clusters, exploring ends when so many rows in a row found no new one.
+# Without a number of clusters, exploring ends when this many rows in a row found no new one.
 FRUITLESS = 5
 # A row whose tenth neighbor is far away lies on its own.
 NEIGHBORS = 10
@@ -31,7 +31,7 @@ class _Exploring(NeighborhoodStrategy):
 
     def _begin(self, X: Any, rows: RowSource, random_state: np.random.RandomState) -> None:
         super()._begin(X, rows, random_state)
-        self._lonely = _lonely_rows(X, self.trim) if self.trim else np.zeros(rows.n_rows, bool)
+        self._isolated = _isolated_rows(X, self.trim) if self.trim else np.zeros(rows.n_rows, bool)
 
     @property
     def _explores(self) -> bool:
@@ -41,7 +41,7 @@ class _Exploring(NeighborhoodStrategy):
 
     def _choose(self, free: BoolArray) -> int:
         if self._explores:
-            usual = free & ~self._lonely
+            usual = free & ~self._isolated
             return self._farthest(usual if usual.any() else free)
         return self._consolidate(free)
 
@@ -90,7 +90,7 @@ class ExploreConsolidate(_Exploring):
     def _consolidate(self, free: BoolArray) -> int:
         return int(self._order[np.argmax(free[self._order])])
 
-    def _promise(self, point: int, members: list[IntArray]) -> FloatArray:
+    def _expected_gain(self, point: int, members: list[IntArray]) -> FloatArray:
         x = mean_row(self._rows, [point])
         means = [mean_row(self._rows, rows) for rows in members]
         return np.array([-np.sum((x - mean) ** 2) for mean in means])
@@ -128,11 +128,11 @@ class MinMax(_Exploring):
     def _consolidate(self, free: BoolArray) -> int:
         return self._farthest(free)
 
-    def _promise(self, point: int, members: list[IntArray]) -> FloatArray:
+    def _expected_gain(self, point: int, members: list[IntArray]) -> FloatArray:
         return np.array([-self._distances(point, rows).min() for rows in members])
 
 
-def _lonely_rows(X: Any, share: float) -> BoolArray:
+def _isolated_rows(X: Any, share: float) -> BoolArray:
     """Rows whose distance to their tenth neighbor is among the largest."""
     from sklearn.neighbors import NearestNeighbors
 

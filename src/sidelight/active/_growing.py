@@ -10,8 +10,8 @@ from sidelight._typing import IntArray
 from sidelight.constraints import Closure
 
 
-class _Step(NamedTuple):
-    """What one link changed: components joined or kept apart, and the counts before."""
+class _LinkChange(NamedTuple):
+    """Changes by one link: components joined or kept apart, and the counts before."""
 
     kind: str  # "joined", "parted" or "nothing"
     first: int  # roots
@@ -48,7 +48,7 @@ class GrowingClosure:
             self._separate(a, b)
         self.n_together = closure.n_entailed_must_link
         self.n_apart = closure.n_entailed_cannot_link
-        self._steps: list[_Step] = []
+        self._steps: list[_LinkChange] = []
 
     def find(self, row: int) -> int:
         """Root of the component of a row."""
@@ -93,16 +93,16 @@ class GrowingClosure:
         a, b = self.find(i), self.find(j)
         before = (self.n_together, self.n_apart)
         if a == b or (not same and b in self._apart.get(a, ())):
-            self._steps.append(_Step("nothing", a, b, (), *before))
+            self._steps.append(_LinkChange("nothing", a, b, (), *before))
             return False
         if same:
             if (self._size[a], -a) < (self._size[b], -b):
                 a, b = b, a
-            self._steps.append(_Step("joined", a, b, self._join(a, b), *before))
+            self._steps.append(_LinkChange("joined", a, b, self._join(a, b), *before))
         else:
             self._separate(a, b)
             self.n_apart += self.size(a) * self.size(b)
-            self._steps.append(_Step("parted", a, b, (), *before))
+            self._steps.append(_LinkChange("parted", a, b, (), *before))
         return True
 
     def undo(self) -> None:

@@ -17,10 +17,10 @@ START = json.dumps({"format": FORMAT})[:-1].encode()  # what every file begins w
 
 
 class AnswerLog:
-    """An append-only file of JSON lines; the first says what it is about.
+    """An append-only file of JSON lines; the first identifies the data that the answers are about.
 
     A line is on the disk when :meth:`append` returns. Only the last line can be incomplete, when
-    the process was killed while it was written, before anybody was told that it is kept; it is
+    the process was killed while it was written, before :meth:`append` returned; it is
     ignored on reading and cut off before the next line.
 
     Parameters
@@ -44,7 +44,7 @@ class AnswerLog:
             if self._lines:
                 self._check_header(header)
             elif not START.startswith(content[: len(START)]):  # not even a torn first line of ours
-                self._refuse()
+                self._raise_not_recorded()
             self._cut_off_torn_line()
             if not self._lines:
                 self.append({"format": FORMAT, **header})
@@ -55,7 +55,7 @@ class AnswerLog:
             raise
 
     def _lock(self) -> None:
-        """Refuse a second process: undo in one would take back an answer of the other."""
+        """Lock the file: an undo in a second process would take back an answer of this one."""
         try:
             import fcntl
         except ImportError:  # not on Windows
@@ -75,7 +75,7 @@ class AnswerLog:
     def _check_header(self, header: dict[str, Any]) -> None:
         found = self._parse(1)
         if found.get("format") != FORMAT:
-            self._refuse()
+            self._raise_not_recorded()
         named = found.get("named_by_ids")
         if named != header["named_by_ids"]:
             ways = {True: "ids", False: "positions"}
@@ -94,7 +94,7 @@ class AnswerLog:
                 line=1,
             )
 
-    def _refuse(self) -> NoReturn:
+    def _raise_not_recorded(self) -> NoReturn:
         raise ConstraintFileError(
             f"{self.path} is not a file of answers that this version of Sidelight has written; "
             "name another file.",

@@ -1,4 +1,4 @@
-"""Ask, cluster, ask again: a clusterer that asks for what it wants to know."""
+"""Active clustering: fit, choose the most useful pair, ask the oracle, fit again."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from sidelight.constraints import Constraints
 from sidelight.constraints.inner import align
 from sidelight.exceptions import SidelightError
 
-# The clustering is looked at so many times on the way.
+# Number of times that the clustering is evaluated on the way.
 LOOKS = 10
 
 
 @estimator
 class ActiveClusterer(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
-    """Cluster with constraints that are asked for, pair by pair.
+    """Cluster with constraints from an oracle that is asked about one pair after the other.
 
     A strategy chooses pairs, an oracle answers them, the estimator clusters with the answers: ten
     times on the way (see ``history_``) and at the end. A pair whose answer follows from the others

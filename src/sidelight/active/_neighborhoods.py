@@ -47,7 +47,7 @@ class NeighborhoodStrategy(Strategy):
         """Return which of the free rows comes next."""
 
     @abstractmethod
-    def _promise(self, point: int, members: list[IntArray]) -> FloatArray:
+    def _expected_gain(self, point: int, members: list[IntArray]) -> FloatArray:
         """How likely the row is in each neighborhood: any measure, larger is more likely."""
 
     def next_pair(self) -> tuple[int, int] | None:
@@ -62,12 +62,12 @@ class NeighborhoodStrategy(Strategy):
             partner = self._partner(self._point)
             if partner is not None:
                 return self._point, partner
-            self._settle(self._point)
+            self._record_point(self._point)
             self._point = None
         return None
 
     def _follow(self) -> None:
-        """Take notice of what was answered or undone since the last look."""
+        """Update the state with the answers and undos since the last call."""
         now = (self._answers.revision, len(self._anchors))
         if now == self._seen:
             return
@@ -94,7 +94,7 @@ class NeighborhoodStrategy(Strategy):
         if len(unknown) == 1 and len(known) == self._k:
             answers.add(point, self._nearest(point, unknown[0]), True, inferred=True)
             return None
-        promise = self._promise(point, self._members)
+        promise = self._expected_gain(point, self._members)
         for place in sorted(unknown, key=lambda place: -promise[place]):
             nearest = self._nearest(point, place)
             if not answers.was_skipped(point, nearest):
@@ -110,7 +110,7 @@ class NeighborhoodStrategy(Strategy):
         """Squared distances of a row to some others."""
         return block_distances(self._rows.take(others), dense_rows(self._rows, [point]))[0]
 
-    def _settle(self, point: int) -> None:
+    def _record_point(self, point: int) -> None:
         """Note what became of a row: in a neighborhood, the first of a new one, or neither."""
         known = [self._answers.entailed(point, anchor) for anchor in self._anchors]
         if all(answer is False for answer in known):

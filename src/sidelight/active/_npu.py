@@ -17,8 +17,8 @@ from sidelight.active._strategies import BoolArray
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 
-# A tree learns the clusters well enough from a sample of so many rows.
-MOST_ROWS_PER_TREE = 10_000
+# Rows of the sample from which a tree learns the clusters.
+MAX_ROWS_PER_TREE = 10_000
 
 
 @estimator
@@ -90,7 +90,7 @@ class NPU(NeighborhoodStrategy):
         candidates = self._order[free[self._order]]  # ties are broken at random
         return int(candidates[np.argmax(scores[candidates])])
 
-    def _promise(self, point: int, members: list[IntArray]) -> FloatArray:
+    def _expected_gain(self, point: int, members: list[IntArray]) -> FloatArray:
         if self._leaves is None:
             return np.zeros(len(members))
         # The row itself comes first, its neighborhoods behind it.
@@ -106,7 +106,7 @@ class NPU(NeighborhoodStrategy):
         labels = self._cluster()
         forest = RandomForestClassifier(
             self.n_estimators,
-            max_samples=min(len(labels), MOST_ROWS_PER_TREE),
+            max_samples=min(len(labels), MAX_ROWS_PER_TREE),
             random_state=self._random.randint(2**31),
         )
         leaves = forest.fit(self._X, labels).apply(self._X)

@@ -17,7 +17,7 @@ class Oracle(Protocol):
     """Somebody who can be asked whether two rows belong together."""
 
     def query(self, i: int, j: int) -> bool | None:
-        """Answer for the rows at positions ``i`` and ``j``; None means "I do not know"."""
+        """Answer for the rows at positions ``i`` and ``j``; None if the answer is unknown."""
         ...
 
 
@@ -92,7 +92,7 @@ class CallableOracle:
         self.n_queries = 0
 
     def query(self, i: int, j: int) -> bool | None:
-        """What the function says."""
+        """Answer of the function for two rows."""
         self.n_queries += 1
         answer = self.function(i, j)
         if answer is None or isinstance(answer, (bool, np.bool_)):

@@ -10,8 +10,8 @@ from sidelight.active._strategies import Strategy
 from sidelight.engine import RowSource
 
 BATCH = 4096
-# When so many batches hold no open pair, open pairs are so rare that they can be listed.
-MOST_BATCHES = 20
+# When this many batches hold no open pair, open pairs are so rare that they can be listed.
+MAX_BATCHES = 20
 
 
 class RandomPairs(Strategy):
@@ -41,7 +41,7 @@ class RandomPairs(Strategy):
 
     def _draw(self) -> tuple[int, int] | None:
         answers = self._answers
-        for _ in range(MOST_BATCHES if answers.n_open else 0):
+        for _ in range(MAX_BATCHES if answers.n_open else 0):
             pairs = self._random.randint(answers.n_samples, size=(BATCH, 2))
             component = answers.components()[pairs]
             for i, j in pairs[component[:, 0] != component[:, 1]].tolist():

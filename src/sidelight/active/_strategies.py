@@ -1,4 +1,4 @@
-"""What strategies share: the interface, the rows, and the names of the strategies."""
+"""Shared parts of the strategies: the interface, the rows, and the names of the strategies."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ NAMES = {
 #: Parameters that a name stands for.
 SETTINGS = {f"ambiguous-{pairing}": {"pairing": pairing} for pairing in ("min", "max", "com")}
 
-# Of very much prior knowledge, so many rows stand for the others when distances are measured.
-MOST_COVERED = 1000
+# Of very much prior knowledge, this many rows stand for the others when distances are measured.
+MAX_COVERED = 1000
 
 
 class Strategy(BaseEstimator, ABC):
@@ -205,8 +205,8 @@ class FarthestFirst:
             self._squared[:] = np.inf
         new = np.flatnonzero(wanted & ~self._covered)
         self._covered |= wanted
-        if len(new) > MOST_COVERED:
-            new = new[np.linspace(0, len(new) - 1, MOST_COVERED).astype(np.int64)]
+        if len(new) > MAX_COVERED:
+            new = new[np.linspace(0, len(new) - 1, MAX_COVERED).astype(np.int64)]
         for start in range(0, len(new), 64):
             points = dense_rows(self._rows, new[start : start + 64])
             np.minimum(self._squared, squared_distances(self._rows, points), out=self._squared)

@@ -211,7 +211,7 @@ def _solve(
 
 
 @dataclass(frozen=True)
-class _Round:
+class _ReductionRound:
     """Nodes that left in one round of the reduction (see ``reduce_problem``)."""
 
     n_nodes: int
@@ -224,12 +224,12 @@ class _Round:
 
 @dataclass(frozen=True)
 class _Reduction:
-    """What is left to decide after the reduction: nodes (of the graph it began with) and costs."""
+    """The reduced problem: nodes (of the graph it began with) and costs."""
 
     nodes: IntArray
     cost: FloatArray
     graph: Graph
-    rounds: list[_Round]
+    rounds: list[_ReductionRound]
 
     def expand(self, labels: IntArray) -> IntArray:
         """Labels of all nodes from those of the remaining ones."""
@@ -244,11 +244,11 @@ class _Reduction:
 
 
 def _reduce(cost: FloatArray, graph: Graph) -> _Reduction:
-    """Let nodes leave and edges vanish as long as the exact rules apply."""
+    """Remove nodes and edges as long as the exact reduction rules apply."""
     from sidelight._kernels.assignment.augmenting import reduce_problem
 
     nodes = np.arange(graph.n_nodes)
-    rounds: list[_Round] = []
+    rounds: list[_ReductionRound] = []
     while graph.n_nodes:
         cost = cost.copy()
         left, parent, first, second, dead_end = reduce_problem(
@@ -259,7 +259,7 @@ def _reduce(cost: FloatArray, graph: Graph) -> _Reduction:
         stays = np.ones(graph.n_nodes, dtype=bool)
         stays[left] = False
         remaining = np.flatnonzero(stays)
-        rounds.append(_Round(graph.n_nodes, remaining, left, parent, first, second))
+        rounds.append(_ReductionRound(graph.n_nodes, remaining, left, parent, first, second))
         nodes, cost, n_edges = nodes[remaining], cost[remaining], len(graph.edges)
         graph = _drop_idle_edges(subgraph(graph, remaining), cost)
         if len(left) == 0 and len(graph.edges) == n_edges:
@@ -350,7 +350,7 @@ def _sum_by(
 
 
 def _explain(cost: FloatArray, graph: Graph) -> InfeasibleConstraints:
-    """Say why there is no assignment: colors, or clusters that are not allowed."""
+    """Raise with the reason for infeasibility: too few clusters, or too few allowed ones."""
     k = cost.shape[1]
     result = check_coloring(graph.n_nodes, graph.edges, k)
     if result.answer == "no":

@@ -1,4 +1,4 @@
-r"""The cheapest assignment in which every cluster has at least so many members of a kind.
+r"""The cheapest assignment in which every cluster has a least number of members of each kind.
 
 .. math::
 
@@ -32,7 +32,7 @@ from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.assignment._sized import SizedAssignment, assign_sized, solve_flow
 from sidelight.exceptions import SidelightError
 
-#: Programs of at most so many entries are solved as a whole.
+#: Programs of at most this many entries are solved as a whole.
 SMALL = 40_000
 #: One item in this many is in the sample on which prices are found first.
 SAMPLE = 8
@@ -237,14 +237,14 @@ def share_at_least(
 
 
 @dataclass(frozen=True)
-class _Kinds:
+class _KindBounds:
     """Which items are of which kind, and how many of them clusters need."""
 
     members: npt.NDArray[np.bool_]
     least: IntArray
 
     def parts(self, active: Array) -> list[tuple[Array, Array]]:
-        """Those of the active kinds that overlap, with their items."""
+        """Groups of active kinds that overlap, with their items."""
         chosen = np.flatnonzero(active)
         if len(chosen) == 0:
             return []
@@ -478,7 +478,9 @@ def _check_cost(cost: npt.ArrayLike) -> Any:
     return costs
 
 
-def _check_members(members: npt.ArrayLike, least: npt.ArrayLike, shape: tuple[int, int]) -> _Kinds:
+def _check_members(
+    members: npt.ArrayLike, least: npt.ArrayLike, shape: tuple[int, int]
+) -> _KindBounds:
     which, numbers = np.asarray(members, dtype=bool), np.asarray(least)
     if which.ndim != 2 or len(which) != shape[0]:
         raise SidelightError(f"members must have a row for each of the {shape[0]} rows.")
@@ -487,7 +489,7 @@ def _check_members(members: npt.ArrayLike, least: npt.ArrayLike, shape: tuple[in
             f"least must hold {which.shape[1]} x {shape[1]} numbers, one for every kind and "
             "cluster, none of them negative."
         )
-    return _Kinds(which, numbers.astype(np.int64))
+    return _KindBounds(which, numbers.astype(np.int64))
 
 
 def _impossible() -> SidelightError:

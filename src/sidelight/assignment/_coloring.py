@@ -84,7 +84,7 @@ class Feasibility:
         return f"{verdict}; {need}{self.reason()}"
 
     def reason(self, name: Callable[[int], str] = str) -> str:
-        """Say which nodes prove that ``k`` is too small; ``name`` turns a node into words."""
+        """Sentence on the nodes that prove ``k`` too small; ``name`` turns a node into words."""
         if self.clique is not None:
             return f": {_listed(self.clique, name)} are pairwise apart"
         if self.odd_cycle is not None:

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from sidelight.assignment._graph import Graph
 
 # A time limit does not stop the making of a model: larger ones (edges times colors) are not made.
-MOST_TERMS = 500_000
+MAX_TERMS = 500_000
 
 
 def fits(graph: Graph, k: int, deadline: float) -> bool:
     """Whether there is time to solve this, and the model can be made in a few seconds."""
-    return len(graph.edges) * k <= MOST_TERMS and time.monotonic() < deadline
+    return len(graph.edges) * k <= MAX_TERMS and time.monotonic() < deadline
 
 
 def clique_cover(graph: Graph) -> list[npt.NDArray[np.int64]]:

@@ -21,7 +21,7 @@ from sidelight.assignment._graph import Graph
 _DECISIONS = 2_000
 _CHAIN_WORK = 100_000_000
 # A larger linear programme (edges times clusters) is not made.
-_MOST_TERMS = 5_000_000
+_MAX_TERMS = 5_000_000
 # CP-SAT counts in whole numbers: the dearest cluster of a part costs this much.
 _WHOLE = 10**9
 _INTEGRAL = 1e-6
@@ -69,7 +69,7 @@ def solve_by_relaxation(cost: FloatArray, graph: Graph, deadline: float) -> IntA
     from scipy.optimize import linprog
 
     labels = np.full(graph.n_nodes, -1, dtype=np.int64)
-    if len(graph.edges) * cost.shape[1] > _MOST_TERMS or time.monotonic() >= deadline:
+    if len(graph.edges) * cost.shape[1] > _MAX_TERMS or time.monotonic() >= deadline:
         return labels
     node, cluster = np.nonzero(np.isfinite(cost))
     objective = cost[node, cluster] - cost.min(axis=1)[node]

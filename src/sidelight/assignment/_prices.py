@@ -21,13 +21,13 @@ import numpy as np
 from sidelight._kernels.assignment.sized import cheapest_and_margin, second_cheapest
 from sidelight._typing import Array
 
-#: A step takes as long as the exact search for one row in so many costs, and some more.
+#: A step takes as long as the exact search for one row in this many costs, and some more.
 COSTS_PER_ROW = 1000
 SOME_ROWS = 100
 
 #: Steps at most; fewer where hardly any row per cluster is left, and without a look at what the
 #: last one achieved where that is sure to be enough.
-MOST_STEPS = 5
+MAX_STEPS = 5
 FEW_ROWS = 5
 CLOSE = 40
 
@@ -57,7 +57,7 @@ def better_prices(cost: Array, lower: Array, upper: Array, prices: Array) -> tup
     labels, margins = np.empty(n, np.int32), np.empty(n)
     few = cost.size / COSTS_PER_ROW + SOME_ROWS
     best, fewest = prices, np.inf
-    for n_steps in range(MOST_STEPS):
+    for n_steps in range(MAX_STEPS):
         cheapest_and_margin(cost, prices, labels, margins)
         sizes = np.bincount(labels, minlength=k)
         # A price above 0 stands for a full cluster, one below 0 for one at its lower bound.

@@ -50,7 +50,7 @@ ROWS_IN_PLAY = 8
 
 #: How much farther prices may move in the next round; after this many rounds anywhere.
 WIDER = 3.0
-MOST_ROUNDS = 30
+MAX_ROUNDS = 30
 
 #: Sizes that differ by less than this share of the total are equal.
 ROUNDING = 1e-12
@@ -180,27 +180,27 @@ def solve_flow(
     prices = np.zeros(k) if start is None else np.array(start, dtype=np.float64)
     total = sizes.sum()
     tolerance, row_size = ROUNDING * total, total / max(n, 1)
-    ground = _Ground(cost, sizes, prices)
-    excess = ground.excess(lower, upper, prices)
+    cheapest = _CheapestClusters(cost, sizes, prices)
+    excess = cheapest.excess(lower, upper, prices)
     # Prices from a sample leave about √(k n SAMPLE) rows to move.
     enough = n // SAMPLE >= ROWS_PER_CLUSTER * k
     if enough and excess > row_size * np.sqrt(SAMPLE * n * k):
         prices = _prices_of_sample(cost, sizes, lower, upper, prices)
-        ground = _Ground(cost, sizes, prices)
-        excess = ground.excess(lower, upper, prices)
+        cheapest = _CheapestClusters(cost, sizes, prices)
+        excess = cheapest.excess(lower, upper, prices)
     if excess <= tolerance:
-        return Flow(ground.labels, prices, np.empty(0, np.int64))
+        return Flow(cheapest.labels, prices, np.empty(0, np.int64))
     in_play = min(int(ROWS_IN_PLAY * excess / row_size) + 200, n // 2)
-    reach = np.full(k, np.partition(ground.margins, in_play)[in_play] / 2)
-    for n_rounds in range(MOST_ROUNDS):
-        play = ground.play(prices, reach)
+    reach = np.full(k, np.partition(cheapest.margins, in_play)[in_play] / 2)
+    for n_rounds in range(MAX_ROUNDS):
+        movable = cheapest.movable(prices, reach)
         before, prices = prices, prices.copy()
         status = move_to_bounds(
-            play.indptr,
-            play.cluster,
-            play.margin,
-            play.amount,
-            play.fixed,
+            movable.indptr,
+            movable.cluster,
+            movable.margin,
+            movable.amount,
+            movable.fixed,
             lower,
             upper,
             prices,
@@ -208,11 +208,11 @@ def solve_flow(
             tolerance,
         )
         if status == DONE:
-            return play.finish(ground.labels, prices)
-        if n_rounds + 2 >= MOST_ROUNDS:
+            return movable.finish(cheapest.labels, prices)
+        if n_rounds + 2 >= MAX_ROUNDS:
             reach = np.full(k, np.inf)
         else:
-            reach = _widen(reach, prices - before, status, float(ground.margins.max()))
+            reach = _widen(reach, prices - before, status, float(cheapest.margins.max()))
     raise SidelightError(
         "No assignment of the rows to the clusters they may be in meets the bounds on the sizes: "
         "loosen the bounds or allow more clusters to the rows."
@@ -220,13 +220,13 @@ def solve_flow(
 
 
 def _widen(reach: FloatArray, change: FloatArray, status: int, largest_margin: float) -> FloatArray:
-    """Let those prices go farther that went far; all of them where there was no path at all."""
+    """Widen the reach of prices that changed much; of all where there was no path at all."""
     far = np.abs(change - np.median(change)) > reach / 2
     wider = WIDER * reach if status == NO_PATH else np.where(far, WIDER * reach, reach)
     return np.where(wider > 0, wider, largest_margin)
 
 
-class _Ground:
+class _CheapestClusters:
     """Cheapest clusters of all rows, kept up as prices change.
 
     A row whose second best cluster was worse by more than the prices have changed against each
@@ -237,39 +237,39 @@ class _Ground:
         self._cost = cost
         self._sizes = sizes
         self.labels, self.margins = np.empty(len(cost), np.int32), np.empty(len(cost))
-        self._settle(prices)
+        self._relabel_all(prices)
 
-    def _settle(self, prices: FloatArray) -> None:
+    def _relabel_all(self, prices: FloatArray) -> None:
         cheapest_and_margin(self._cost, prices, self.labels, self.margins)
         if np.any(np.isnan(self.margins)):
             row = int(np.argmax(np.isnan(self.margins)))
             raise SidelightError(f"Row {row} may be in no cluster: all its costs are infinite.")
         self._prices = prices
-        self._settled = self.labels.copy()
+        self._labels_at_prices = self.labels.copy()
 
     def excess(self, lower: FloatArray, upper: FloatArray, prices: FloatArray) -> float:
         """How much has to move before sizes, bounds and prices agree."""
         filled = np.bincount(self.labels, self._sizes, minlength=len(prices))
         return float(excess_at(filled, lower, upper, prices))
 
-    def play(self, prices: FloatArray, reach: FloatArray) -> _Play:
+    def movable(self, prices: FloatArray, reach: FloatArray) -> _MovableRows:
         """Label the rows at these prices; those that reaches put into play are listed."""
         rows = self._near(prices, reach)
         if len(rows) > len(self.margins) // 2 and np.any(prices != self._prices):
-            self._settle(prices)
+            self._relabel_all(prices)
             rows = self._near(prices, reach)
         counts = np.empty(len(rows), np.int64)
-        self.labels[:] = self._settled
+        self.labels[:] = self._labels_at_prices
         label_and_count(self._cost, prices, reach, rows, self.labels, counts)
         chosen = counts > 1
-        return _Play(
+        return _MovableRows(
             self._cost, prices, reach, rows[chosen], counts[chosen], self._sizes, self.labels
         )
 
     def _near(self, prices: FloatArray, reach: FloatArray) -> IntArray:
         change = prices - self._prices
         near = reach.max() + reach + (change - change.min())
-        return np.flatnonzero(self.margins <= near[self._settled])
+        return np.flatnonzero(self.margins <= near[self._labels_at_prices])
 
 
 def _prices_of_sample(
@@ -289,8 +289,8 @@ def _prices_of_sample(
         return prices
 
 
-class _Play:
-    """The rows that may move, with the clusters that each of them may come to be in."""
+class _MovableRows:
+    """The rows that may move, with the clusters within reach of each."""
 
     def __init__(
         self,
@@ -324,7 +324,7 @@ class _Play:
         )
 
     def finish(self, labels: npt.NDArray[np.int32], prices: FloatArray) -> Flow:
-        """Label the rows as they are now, and list those that are split."""
+        """Write the final labels of the movable rows, and list those that are split."""
         held = np.flatnonzero(self.amount > 0)
         number = np.searchsorted(self.indptr, held, side="right") - 1
         labels[self.rows[number]] = self.cluster[held]

@@ -27,14 +27,14 @@ SMALL = 1000
 #: Entries of a mixed integer program otherwise: at first, how many more in the next round, at most.
 FIRST_ENTRIES = 200
 GROWTH = 4
-MOST_ENTRIES = 60_000
+MAX_ENTRIES = 60_000
 
 #: How much more than the least possible cost is good enough where not all entries take part.
 GOOD_ENOUGH = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem:
+class _RoundingProblem:
     cost: FloatArray
     sizes: FloatArray
     lower: FloatArray
@@ -43,11 +43,11 @@ class _Problem:
 
     @property
     def slack(self) -> float:
-        """What a mixed integer program may be off by, which is less than any row that matters."""
+        """Tolerance of the mixed integer program, below the size of any row that matters."""
         return max(1e-9 * float(self.sizes.sum()), 1e-6 * float(self.sizes.max(initial=0)))
 
     def is_met(self, labels: IntArray) -> bool:
-        """Tell whether the labels are within the bounds and satisfy the conflicts."""
+        """Whether the labels are within the bounds and satisfy the conflicts."""
         filled = np.bincount(labels, self.sizes, minlength=self.cost.shape[1])
         return bool(
             np.all(filled >= self.lower - self.slack)
@@ -73,7 +73,7 @@ def solve_whole_rows(
 ) -> SizedAssignment:
     """Solve the problem for rows that must stay whole; see :func:`assign_sized`."""
     deadline = time.monotonic() + time_limit
-    problem = _Problem(cost.astype(np.float64), sizes, lower, upper, edges)
+    problem = _RoundingProblem(cost.astype(np.float64), sizes, lower, upper, edges)
     given = None if start is None else start.labels.astype(np.int64)
     if len(edges) and np.all(lower <= 0) and np.all(upper >= sizes.sum()):
         found = assign(problem.cost, edges, start=given, time_limit=time_limit)
@@ -90,14 +90,14 @@ def solve_whole_rows(
 
 
 def _result(
-    problem: _Problem, labels: IntArray, prices: FloatArray, bound: float, optimal: bool
+    problem: _RoundingProblem, labels: IntArray, prices: FloatArray, bound: float, optimal: bool
 ) -> SizedAssignment:
     total = problem.total(labels)
     return SizedAssignment(labels.astype(np.int32), total, prices, min(bound, total), optimal)
 
 
 def _divide(
-    problem: _Problem, start: FloatArray | None
+    problem: _RoundingProblem, start: FloatArray | None
 ) -> tuple[IntArray, FloatArray, float, bool]:
     """Solve the problem for rows that may be divided, without the conflicts.
 
@@ -119,7 +119,7 @@ def _divide(
 
 
 def _search(
-    problem: _Problem,
+    problem: _RoundingProblem,
     labels: IntArray,
     reduced: FloatArray,
     bound: float,
@@ -130,7 +130,7 @@ def _search(
     apart = np.unique(problem.edges)
     k = reduced.shape[1]
     n_entries = reduced.size if reduced.size <= SMALL else FIRST_ENTRIES + len(apart) * k
-    if n_entries > MOST_ENTRIES:
+    if n_entries > MAX_ENTRIES:
         raise SidelightError(
             f"{len(apart):,} rows (or linked groups) with cannot-links in {k} clusters with bounds "
             "on their sizes are too many to be solved: use COPKMeans, which takes cannot-links "
@@ -143,9 +143,9 @@ def _search(
             break
         if proved and everything and known is None:
             raise _impossible(problem)
-        if everything or n_entries >= MOST_ENTRIES or time.monotonic() > deadline:
+        if everything or n_entries >= MAX_ENTRIES or time.monotonic() > deadline:
             break
-        n_entries = min(n_entries * GROWTH, MOST_ENTRIES)
+        n_entries = min(n_entries * GROWTH, MAX_ENTRIES)
     better = [one for one in (known, found) if one is not None]
     if not better:
         raise _not_found(problem)
@@ -172,9 +172,9 @@ def _cheapest_entries(
 
 
 def _solve_over(
-    problem: _Problem, labels: IntArray, entries: IntArray, exactly: bool, deadline: float
+    problem: _RoundingProblem, labels: IntArray, entries: IntArray, exactly: bool, deadline: float
 ) -> tuple[IntArray | None, bool]:
-    """Solve for the rows of these entries, all others as they are; None where nothing was found.
+    """Reassign the rows of these entries, all others fixed; None where no solution was found.
 
     The second value tells whether that is proved for these entries.
     """
@@ -230,7 +230,7 @@ def _apart(edges: IntArray, row: IntArray, cluster: IntArray, k: int) -> sparse.
     )
 
 
-def _impossible(problem: _Problem) -> InfeasibleConstraints:
+def _impossible(problem: _RoundingProblem) -> InfeasibleConstraints:
     k = problem.cost.shape[1]
     reason = "rows that count differently" if len(problem.edges) == 0 else "the cannot-links"
     return InfeasibleConstraints(
@@ -241,7 +241,7 @@ def _impossible(problem: _Problem) -> InfeasibleConstraints:
     )
 
 
-def _not_found(problem: _Problem) -> SidelightError:
+def _not_found(problem: _RoundingProblem) -> SidelightError:
     reason = "rows that count differently" if len(problem.edges) == 0 else "the cannot-links"
     return SidelightError(
         f"No assignment of {len(problem.cost):,} rows (or linked groups) was found that meets the "

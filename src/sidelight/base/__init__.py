@@ -1,4 +1,4 @@
-"""What every estimator shares: parameters, rows and knowledge are checked here, and summed up.
+"""Base classes of all estimators: they check parameters, rows and constraints, and sum up fits.
 
 Clusterers derive from :class:`Clusterer`, estimators that give new features from
 :class:`Transformer`, of which those that are linear in the rows are :class:`LinearTransformer` and

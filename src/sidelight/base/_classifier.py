@@ -82,7 +82,7 @@ class Classifier(ClassifierMixin, ConstrainedEstimator):
     def _validate_knowledge(
         self, constraints: Constraints | None, y: Any, n_samples: int, X: Any
     ) -> Constraints:
-        self._refuse_constraints_as_labels(y)
+        self._check_y_holds_labels(y)
         check_target(y, X, n_samples)
         return super()._validate_knowledge(constraints, y, n_samples, X)
 
@@ -164,7 +164,7 @@ class Classifier(ClassifierMixin, ConstrainedEstimator):
 
 
 class ProbabilisticClassifier(Classifier):
-    """A classifier that also says how probable the classes are.
+    """A classifier with class probabilities.
 
     Subclasses define ``_probabilities(rows)``: those of checked rows, a column for each class.
     """

@@ -150,19 +150,19 @@ class ConstrainedEstimator(BaseEstimator):
         self, constraints: Constraints | None, y: Any, n_samples: int, X: Any
     ) -> Constraints:
         """Check the number of clusters and the knowledge against the rows."""
-        self._refuse_constraints_as_labels(y)
+        self._check_y_holds_labels(y)
         for name in ("n_clusters", "n_components"):
             if self._is_clusterer and isinstance(getattr(self, name, None), Integral):
                 check_n_clusters(getattr(self, name), n_samples, name=name)
         known = self._check_constraints(constraints, y, n_samples, X)
-        self._tell_of_unused(known)
+        self._warn_of_unused(known)
         tags = self.__sidelight_tags__()
         soft = tags.enforcement in ("soft", "start")
         if soft and tags.kind != "selector":  # scores average over all pairs
             self._warn_of_contradictions(known)
         return known
 
-    def _refuse_constraints_as_labels(self, y: Any) -> None:
+    def _check_y_holds_labels(self, y: Any) -> None:
         """Hint at the keyword where side information was passed by position."""
         if isinstance(y, Constraints):
             raise TypeError(
@@ -234,7 +234,7 @@ class ConstrainedEstimator(BaseEstimator):
     def _check_constraints(
         self, constraints: Constraints | None, y: Any, n_samples: int, X: Any
     ) -> Constraints:
-        """Put everything that is known about the rows into one object, in their order.
+        """Join all constraints on the rows into one object, in the order of the rows.
 
         Most clusterers take a ``y`` that labels every row for the truth, and ignore it; what makes
         features, or starts from given classes, learns from it.
@@ -273,8 +273,8 @@ class ConstrainedEstimator(BaseEstimator):
             return known
         return known | stated
 
-    def _tell_of_unused(self, known: Constraints) -> None:
-        """Tell about kinds of knowledge, and weights of pairs, that the method has no use for."""
+    def _warn_of_unused(self, known: Constraints) -> None:
+        """Warn about kinds of constraints, and weights of pairs, that the method does not use."""
         tags = self.__sidelight_tags__()
         used = {*tags.knowledge, *self._with_labels}
         given = [kind.replace("_", "-") for kind, number in known.counts.items() if number]
@@ -309,7 +309,7 @@ class ConstrainedEstimator(BaseEstimator):
             )
 
     def _warn_of_contradictions(self, constraints: Constraints) -> None:
-        """Tell about contradictions that a soft method will have to leave violated."""
+        """Warn about contradictions, of which a soft method has to violate some constraints."""
         contradictions = constraints.closure(on_contradiction="keep").contradictions
         if len(contradictions):
             first, second = constraints.name_rows(contradictions[0])

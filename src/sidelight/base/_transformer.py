@@ -95,7 +95,7 @@ class Embedding(ClassNamePrefixFeaturesOutMixin, Transformer):
 
 
 class PairStream:
-    """What learns from a stream of pairs: ``fit`` begins anew, ``partial_fit`` goes on."""
+    """Base of transformers for streams of pairs: ``fit`` starts over, ``partial_fit`` continues."""
 
     def partial_fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
         """Learn from more pairs, each of them once.

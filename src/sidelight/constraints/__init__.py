@@ -1,4 +1,4 @@
-"""What is known about the rows: must-links, cannot-links, partial labels, groups."""
+"""Constraints on rows: must-links, cannot-links, partial labels, groups."""
 
 from sidelight._lazy import attach
 

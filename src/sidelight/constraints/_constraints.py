@@ -1,4 +1,4 @@
-"""The value object that says what is known about the rows."""
+"""The value object that holds the constraints on rows: links, labels and groups."""
 
 from __future__ import annotations
 
@@ -14,14 +14,12 @@ from sidelight.constraints.algebra import _alignment as alignment
 from sidelight.constraints.algebra import _canonical as canonical
 from sidelight.constraints.algebra import _operations as algebra
 from sidelight.constraints.algebra._canonical import RowIndex, StatedPairs, Statements
-from sidelight.constraints.algebra._classes import as_codes
 from sidelight.constraints.algebra._closure import Closure, close
 from sidelight.constraints.algebra._contraction import Contraction, contract_array
-from sidelight.constraints.algebra._plain import plain
+from sidelight.constraints.algebra._plain import as_codes, plain
 from sidelight.constraints.algebra._violations import Violations, find_violations
 from sidelight.constraints.algebra._witness import explain, find_witness
 from sidelight.constraints.exchange import _describe as words
-from sidelight.constraints.exchange import _values as values
 from sidelight.exceptions import InconsistentConstraints, SidelightError
 
 if TYPE_CHECKING:
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Constraints:
-    """What is known about the rows: must-links, cannot-links, partial labels, groups.
+    """Constraints on rows: must-links, cannot-links, partial labels, groups.
 
     The object never changes; everything that looks like a change makes a new one. Pairs are kept
     as positions ``i < j``, sorted and unique; a repeated pair keeps its largest weight.
@@ -95,7 +93,7 @@ class Constraints:
     2
     """
 
-    __slots__ = (*values.FIELDS, "_cache", "notes")
+    __slots__ = (*canonical.FIELDS, "_cache", "notes")
 
     n_samples: int
     must_link: IntArray
@@ -143,7 +141,7 @@ class Constraints:
             as_codes(label_values, n, "labels"),
             as_codes(group_values, n, "groups"),
         )
-        self._set(**values.canonical_fields(n, index, stated, report=True))
+        self._set(**canonical.canonical_fields(n, index, stated, report=True))
 
     def _set(self, **fields: Any) -> None:
         for name, value in fields.items():
@@ -157,19 +155,19 @@ class Constraints:
 
     @classmethod
     def from_labels(cls, y: Any, ids: Any = None) -> Constraints:
-        """Know the class of some rows; -1, None, NaN or an empty word where it is unknown."""
+        """Constraints from known classes; -1, None, NaN or an empty word where unknown."""
         return cls(labels=y, ids=ids)
 
     @classmethod
     def from_groups(cls, g: Any, ids: Any = None) -> Constraints:
-        """Know which rows form groups (chunklets); -1 and the like for rows in no group."""
+        """Constraints from groups of rows (chunklets); -1 and the like for rows in no group."""
         return cls(groups=g, ids=ids)
 
     @classmethod
     def from_table(
         cls, table: Any, *, ids: Any = None, n_samples: int | None = None
     ) -> Constraints:
-        """Take constraints from a table in the long format, one statement per row.
+        """Constraints from a table in the long format, one statement per row.
 
         Parameters
         ----------
@@ -296,14 +294,14 @@ class Constraints:
     ) -> Constraints:
         """Make an object about the same rows, or about some of them, from other statements.
 
-        With ``report`` its notes tell which of the statements were merged or dropped.
+        With ``report`` its notes list which of the statements were merged or dropped.
         """
         n, index = self.n_samples, self._cache["index"]
         if rows is not None:
             n = len(rows)
             index = None if index is None else RowIndex(canonical.frozen(index.ids[rows]))
         new = object.__new__(type(self))
-        new._set(**values.canonical_fields(n, index, statements, report=report))
+        new._set(**canonical.canonical_fields(n, index, statements, report=report))
         return new
 
     @property
@@ -313,7 +311,7 @@ class Constraints:
 
     @property
     def row_index(self) -> RowIndex | None:
-        """Where each id is; None where there are no ids."""
+        """Position of each id; None where there are no ids."""
         index: RowIndex | None = self._cache["index"]
         return index
 
@@ -401,17 +399,19 @@ class Constraints:
         return _shown.table(self)
 
     def summary(self) -> str:
-        """Tell in a few lines what is stated, what follows and what was merged or dropped."""
+        """Short text of what is stated, what follows, and what was merged or dropped."""
         return words.summarize(self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Constraints):
             return NotImplemented
-        return self is other or all(map(values.same, values.state(self), values.state(other)))
+        return self is other or all(
+            map(canonical.same, canonical.state(self), canonical.state(other))
+        )
 
     def __hash__(self) -> int:
         if "hash" not in self._cache:
-            self._cache["hash"] = hash(tuple(map(values.hashable, values.state(self))))
+            self._cache["hash"] = hash(tuple(map(canonical.hashable, canonical.state(self))))
         return int(self._cache["hash"])
 
     def __copy__(self) -> Constraints:
@@ -421,28 +421,28 @@ class Constraints:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return values.rebuild, (type(self), values.state(self), self.notes)
+        return canonical.rebuild, (type(self), canonical.state(self), self.notes)
 
     def __or__(self, other: Constraints) -> Constraints:
-        """Everything that either states; a pair that both state keeps its larger weight.
+        """Union of the statements; a pair that both state keeps its larger weight.
 
-        Groups are told apart by their names; two groups that share a row become one.
+        Groups are distinguished by their names; two groups that share a row become one.
         """
-        values.check_same_rows(self, other)
+        canonical.check_same_rows(self, other)
         return self._derive(algebra.unite(self, other))
 
     def __and__(self, other: Constraints) -> Constraints:
-        """What both state; a pair keeps its smaller weight."""
-        values.check_same_rows(self, other)
+        """Intersection of the statements; a pair keeps its smaller weight."""
+        canonical.check_same_rows(self, other)
         return self._derive(algebra.intersect(self, other))
 
     def __sub__(self, other: Constraints) -> Constraints:
-        """What this states and the other does not."""
-        values.check_same_rows(self, other)
+        """Difference of the statements: those that the other does not state."""
+        canonical.check_same_rows(self, other)
         return self._derive(algebra.subtract(self, other))
 
     def restrict(self, rows: Any) -> Constraints:
-        """Keep what is known about some of the rows, numbered anew in the order given.
+        """Constraints on some of the rows, renumbered in the order given.
 
         Statements inside the subset stay as they are. What the others entailed between kept rows
         is kept too: the pieces of a must-link component that fell apart with the dropped rows are
@@ -556,7 +556,7 @@ class Constraints:
         return find_violations(self, given)
 
     def feasibility(self, k: int, *, time_limit: float = 10.0) -> Feasibility:
-        """Tell whether ``k`` clusters can satisfy the cannot-links: yes, no or unknown.
+        """Whether ``k`` clusters can satisfy the cannot-links: yes, no or unknown.
 
         The answer comes from fast bounds where they decide, otherwise from an exact search of at
         most ``time_limit`` seconds. Rows stand for their components in what proves the answer.

@@ -1,4 +1,4 @@
-"""The value object that says which rows of several views show the same object."""
+"""The value object that holds which rows of several views show the same object."""
 
 from __future__ import annotations
 
@@ -26,13 +26,12 @@ from sidelight.constraints.algebra._links import (
     starts_of,
 )
 from sidelight.constraints.algebra._operations import as_rows
-from sidelight.constraints.exchange import _values as values
 from sidelight.exceptions import SidelightError
 
 if TYPE_CHECKING:
     import pyarrow
 
-#: So many objects with several rows of one view are told with their chains.
+#: Largest number of objects with several rows of one view that are reported with their chains.
 CHAINS = 3
 
 
@@ -116,9 +115,11 @@ class Correspondences:
         ids = tuple(None if index is None else index.ids for index in indices)
         object.__setattr__(self, "ids", ids)
         object.__setattr__(self, "_cache", {"ends": ends, "indices": indices})
-        told = [note.replace(" (largest weight kept)", "") for note in notes]  # links weigh nothing
-        told = [*told, *self._chains()] if report else []
-        object.__setattr__(self, "notes", tuple(told))
+        kept_notes = [
+            note.replace(" (largest weight kept)", "") for note in notes
+        ]  # links weigh nothing
+        kept_notes = [*kept_notes, *self._chains()] if report else []
+        object.__setattr__(self, "notes", tuple(kept_notes))
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"Correspondences cannot be changed; make new ones to set {name!r}.")
@@ -128,7 +129,7 @@ class Correspondences:
 
     @classmethod
     def from_ids(cls, *ids: Any) -> Correspondences:
-        """Take rows of different views that have the same id for the same object.
+        """Correspondences between rows of different views that have the same id.
 
         Parameters
         ----------
@@ -164,7 +165,7 @@ class Correspondences:
 
     @classmethod
     def from_table(cls, table: Any, *, ids: Any = None, sizes: Any = None) -> Correspondences:
-        """Take links from a table, one link per row.
+        """Correspondences from a table, one link per row.
 
         Parameters
         ----------
@@ -280,7 +281,7 @@ class Correspondences:
         return np.stack(by_view, axis=1)
 
     def take(self, view: int, rows: Any) -> Correspondences:
-        """Keep some rows of a view, numbered anew in the order given; the other views stay.
+        """Keep some rows of a view, renumbered in the order given; the other views are unchanged.
 
         Rows that a dropped row linked stay linked.
 
@@ -403,7 +404,7 @@ class Correspondences:
         return f"{name} of view {view}"
 
     def summary(self) -> str:
-        """Tell in a few lines how many rows are linked and what was merged or dropped."""
+        """Short text of how many rows are linked and what was merged or dropped."""
         seen = (self.counts > 0).sum(axis=1)
         lines = [repr(self)[1:-1] + "."]
         for v, rows in enumerate(self.objects):
@@ -425,11 +426,11 @@ class Correspondences:
         return (
             self.sizes == other.sizes
             and np.array_equal(self.links, other.links)
-            and all(map(values.same, self.ids, other.ids))
+            and all(map(canonical.same, self.ids, other.ids))
         )
 
     def __hash__(self) -> int:
-        return hash((self.sizes, self.links.tobytes(), *map(values.hashable, self.ids)))
+        return hash((self.sizes, self.links.tobytes(), *map(canonical.hashable, self.ids)))
 
     def __copy__(self) -> Correspondences:
         return self

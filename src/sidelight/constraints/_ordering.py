@@ -91,7 +91,7 @@ class Ordering:
                 "give one name for each."
             )
         order = np.argsort(values, kind="stable")
-        _refuse_ties(values[order], order, names)
+        _check_no_ties(values[order], order, names)
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         lower, upper = _gap(min_gap, "min_gap"), _gap(max_gap, "max_gap")
@@ -140,7 +140,9 @@ class Ordering:
 
     def __repr__(self) -> str:
         kind = "circular ordering" if self.circular else "Ordering"
-        return f"<{kind[0].upper()}{kind[1:]} of {counted(len(self), 'element')}: {self.says}>"
+        return (
+            f"<{kind[0].upper()}{kind[1:]} of {counted(len(self), 'element')}: {self.bounds_text}>"
+        )
 
     @property
     def has_bounds(self) -> bool:
@@ -148,7 +150,7 @@ class Ordering:
         return bool(self.min_gap) or self.max_gap is not None
 
     @property
-    def says(self) -> str:
+    def bounds_text(self) -> str:
         """The bounds in words."""
         parts = []
         if self.min_gap:
@@ -158,7 +160,7 @@ class Ordering:
         return f"{' and '.join(parts)} in a gap" if parts else "any gaps"
 
     def in_order_of(self, names: Any) -> Ordering:
-        """The same order with the elements as another list has them; without ids as it is.
+        """The same ordering for elements listed in another order; unchanged if there are no ids.
 
         Parameters
         ----------
@@ -246,7 +248,7 @@ def _is_missing(value: Any) -> bool:
     return value is None or bool(value != value)
 
 
-def _refuse_ties(ordered: Array, order: Array, names: Array | None) -> None:
+def _check_no_ties(ordered: Array, order: Array, names: Array | None) -> None:
     same = np.flatnonzero(ordered[1:] == ordered[:-1])
     if len(same):
         first, second = (

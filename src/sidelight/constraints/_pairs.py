@@ -12,7 +12,7 @@ from sidelight.constraints.algebra._canonical import StatedPairs
 from sidelight.constraints.algebra._operations import statements_of
 
 #: Labels and groups give at most about this many pairs of each kind.
-MOST_PAIRS = 50_000
+MAX_PAIRS = 50_000
 
 
 @dataclass(frozen=True)
@@ -99,10 +99,10 @@ def _pairs_of_codes(codes: Array) -> tuple[Array, Array]:
     n = len(known)
     if n < 2:
         return np.empty((0, 2), np.int64), np.empty((0, 2), np.int64)
-    if n * (n - 1) // 2 <= MOST_PAIRS:
+    if n * (n - 1) // 2 <= MAX_PAIRS:
         first, second = np.triu_indices(n, 1)
     else:  # every row with rows at distances that spread over all of them
-        steps = np.unique(np.linspace(1, n // 2, max(MOST_PAIRS // n, 2)).astype(np.int64))
+        steps = np.unique(np.linspace(1, n // 2, max(MAX_PAIRS // n, 2)).astype(np.int64))
         first = np.tile(np.arange(n), len(steps))
         second = (first + np.repeat(steps, n)) % n
     same = codes[known[first]] == codes[known[second]]

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 # More must-links or cannot-links than this are sampled for the coherence.
-_MOST_COMPARED = 10_000
+_MAX_COMPARED = 10_000
 # An overlap up to this share of the segment is none: the projection only touches.
 _TOUCH = 1e-12
 
 
 @dataclass(frozen=True)
 class Quality:
-    """What can be said of a set of constraints before clustering with it.
+    """Properties of a set of constraints that can be measured before clustering with it.
 
     Attributes
     ----------
@@ -182,8 +182,8 @@ def _compare(
 def _segments(data: Any, pairs: IntArray) -> _Segments:
     from scipy.sparse import diags, issparse
 
-    if len(pairs) > _MOST_COMPARED:
-        chosen = np.random.RandomState(0).choice(len(pairs), _MOST_COMPARED, replace=False)
+    if len(pairs) > _MAX_COMPARED:
+        chosen = np.random.RandomState(0).choice(len(pairs), _MAX_COMPARED, replace=False)
         pairs = pairs[np.sort(chosen)]
     first = data[pairs[:, 0]].astype(np.float64)
     second = data[pairs[:, 1]].astype(np.float64)

@@ -31,7 +31,7 @@ Protocol = Literal["random", "level", "disjoint", "balanced", "teachers"]
 # Up to this many possible pairs are shuffled; beyond, pairs are drawn and repetitions dropped.
 _SHUFFLED = 2**20
 # More pairs than this are not written out: 16 bytes each.
-_MOST_PAIRS = 50_000_000
+_MAX_PAIRS = 50_000_000
 
 
 def sample_pairs(
@@ -180,7 +180,7 @@ def flip_pairs(
     Returns
     -------
     must_link, cannot_link, must_link_weight, cannot_link_weight : ndarray
-        What is said afterwards.
+        The pairs afterwards, and their weights.
     """
     if not 0 <= fraction <= 1:
         raise SidelightError(f"{setting('fraction')} must be between 0 and 1, got {fraction}.")
@@ -260,7 +260,7 @@ def _balanced(classes: IntArray, n: int, rng: np.random.RandomState) -> tuple[In
 def _even_draw(
     sizes: IntArray, n: int, what: str, rng: np.random.RandomState
 ) -> tuple[IntArray, IntArray]:
-    """Draw ``n`` different things, equally many from every urn as far as its size allows.
+    """Draw ``n`` different elements, equally many from every urn as far as its size allows.
 
     Returns the urn of each, and its number in the urn.
     """
@@ -317,9 +317,9 @@ def _teachers(
     n_teachers, size = _whole(n_teachers, "n_teachers", 1), _whole(size, "size", 2)
     if size > len(known):
         raise _too_many(size, len(known), "rows per teacher")
-    if n_teachers * size * (size - 1) // 2 > _MOST_PAIRS:
+    if n_teachers * size * (size - 1) // 2 > _MAX_PAIRS:
         raise SidelightError(
-            f"{n_teachers} teachers with {size} rows each would state more than {_MOST_PAIRS:,} "
+            f"{n_teachers} teachers with {size} rows each would state more than {_MAX_PAIRS:,} "
             "pairs: use fewer or smaller ones."
         )
     # Every teacher is an urn that holds all rows.

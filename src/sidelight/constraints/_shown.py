@@ -19,7 +19,7 @@ from sidelight.constraints.exchange._describe import describe
 if TYPE_CHECKING:
     from sidelight.constraints.algebra._closure import Closure
 
-#: So many statements of a kind are written out.
+#: Largest number of statements of a kind that are written out.
 SHOWN = 3
 #: Longer names of rows and classes are cut.
 LONGEST = 32
@@ -55,7 +55,7 @@ def closure_line(closure: Closure) -> str:
 
 
 def closure_table(closure: Closure) -> str:
-    """A closure as HTML; it knows rows by their positions only."""
+    """A closure as HTML, with rows by their positions."""
     together, apart, trouble = _entailed(closure)
     first = _shown_pairs(closure.contradictions, None)
     rows = [
@@ -94,8 +94,8 @@ def _kinds(known: Any) -> Iterator[tuple[str, str, str]]:
             continue
         members = np.flatnonzero(codes >= 0)
         first = members[:SHOWN]
-        said = zip(name_rows(first, known.ids), names[codes[first]].tolist(), strict=True)
-        listed = [f"{_cut(row)}: {_cut(str(name))}" for row, name in said]
+        labeled = zip(name_rows(first, known.ids), names[codes[first]].tolist(), strict=True)
+        listed = [f"{_cut(row)}: {_cut(str(name))}" for row, name in labeled]
         word = "class" if kind.field == "labels" else "group"
         number = f"{len(members):,} of {counted(len(names), word)}"
         yield kind.field, number, _with_more(listed, len(members))

@@ -48,7 +48,7 @@ class SizeBounds:
     def resolve(
         self, n_clusters: int, total: float, *, weighted: bool = False, others_take: bool = False
     ) -> tuple[FloatArray, FloatArray]:
-        """Return one lower and one upper bound per cluster, or say why they cannot be met.
+        """Return one lower and one upper bound per cluster; raise if they cannot be met.
 
         Parameters
         ----------

@@ -3,7 +3,7 @@
 A must-link held out is worthless as a test when a chain of other must-links entails it. Statements
 are therefore split by the connected parts of the graph that they form: whole parts are held out,
 and nothing is known any more about their rows. Where one part is too large for that, rows are
-taken out of it one after the other, each with everything that is said about it (the book, section
+taken out of it one after the other, each with all statements about it (the book, section
 5.3.8, folds over the points that take part in constraints): a row about which nothing is left
 cannot be in anything that follows.
 """
@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 from sidelight._typing import IntArray
 from sidelight.assignment.inner import connected_parts
 from sidelight.constraints.algebra._canonical import StatedPairs, Statements
-from sidelight.constraints.algebra._classes import Classes
+from sidelight.constraints.algebra._plain import Classes
 from sidelight.exceptions import SidelightError
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def collect_statements(known: Constraints) -> StatementGraph:
             known.groups[inside], return_index=True, return_inverse=True, return_counts=True
         )
         atom[inside] = inside[first][which]
-        # A group of one row says nothing.
+        # A group of one row constrains nothing.
         codes, grouped = code[size > 1], inside[first[size > 1]]
     if known.labels is not None:
         labeled = np.flatnonzero(known.labels >= 0)
@@ -233,7 +233,7 @@ def order_atoms(
 def take_atoms(
     stated: StatementGraph, torn: IntArray, way: IntArray, room: float, *, alone: bool
 ) -> tuple[BoolArray, IntArray]:
-    """Take atoms out until there is no room; (which torn statements go, the rest of the way)."""
+    """Take atoms out until there is no room; (which cut statements go, the rest of the order)."""
     none = np.zeros(len(torn), dtype=bool)
     if len(way) == 0 or (room < 1 and not alone):
         return none, way
@@ -252,7 +252,7 @@ def take_atoms(
 def constraints_of(
     known: Constraints, stated: StatementGraph, keep: BoolArray, *, rest: bool
 ) -> Constraints:
-    """The constraints of some of the statements; ``rest``: with the groups that say nothing."""
+    """The constraints of some statements; ``rest``: with the groups that constrain nothing."""
     n_must, n_cannot = len(known.must_link), len(known.cannot_link)
     must, cannot = keep[:n_must], keep[n_must : n_must + n_cannot]
     groups, labels = known.groups, known.labels

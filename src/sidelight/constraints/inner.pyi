@@ -15,12 +15,12 @@ from .algebra._canonical import Statements as Statements
 from .algebra._canonical import as_ids as as_ids
 from .algebra._canonical import as_positions as as_positions
 from .algebra._canonical import name_rows as name_rows
-from .algebra._classes import as_codes as as_codes
-from .algebra._classes import read_classes as read_classes
 from .algebra._cluster_names import name_clusters as name_clusters
 from .algebra._contraction import Contraction as Contraction
 from .algebra._contraction import contract as contract
+from .algebra._plain import as_codes as as_codes
 from .algebra._plain import is_missing as is_missing
 from .algebra._plain import is_unknown as is_unknown
 from .algebra._plain import plain as plain
+from .algebra._plain import read_classes as read_classes
 from .algebra._plain import text_of as text_of

@@ -99,15 +99,18 @@ def make_category_corpus(
             f"{10 * (n_topics + n_groups)}."
         )
     rng = check_random_state(random_state)
+    # Documents: a topic, a length, words from the three lists, and repetitions.
     topic = rng.permutation(np.arange(n_samples) % n_topics)
     starts, sizes = _lists(n_topics, n_groups, n_words)
     lengths = np.maximum(1, rng.poisson(mean_length, n_samples))
     words = _draw(rng, topic, lengths, n_related, starts, sizes, topic_share, group_share)
     words = _repeat(rng, words, lengths, burstiness)
+    # A row of counts for every document.
     ends = np.append(0, np.cumsum(lengths))
     ones = np.ones(len(words))
     counts = sparse.csr_array((ones, words, ends), (n_samples, n_words), copy=True)
     counts.sum_duplicates()
+    # Classes: some documents under a related topic, duplicated topics under one of two classes.
     wrong, filed = _misfile(rng, topic, n_topics, n_related, mislabeled)
     labels = np.where((filed < n_duplicated) & (rng.uniform(size=n_samples) < 0.5), 1, 0)
     labels = np.where(labels == 1, n_topics + filed, filed)

@@ -109,7 +109,7 @@ def encode_target(values: Sequence[Any]) -> tuple[npt.NDArray[np.int64], tuple[s
 
 
 def clean(value: Any) -> str | None:
-    """Text of a value without the space around it; None if it says that it is missing."""
+    """Text of a value without the space around it; None if it marks a missing value."""
     if value is None or value != value:
         return None
     text = str(value).strip()

@@ -38,7 +38,7 @@ APPLES = {"Amber": 50, "Crimson": 20, "Russet": 50}
 # Apples of each variety that were tasted, from the hill and from the river: the first one against
 # all others ...
 TASTED = {"Amber": (7, 7), "Crimson": (2, 2), "Russet": (7, 7)}
-# ... and so many pairs of different varieties.
+# ... and number of pairs of different varieties.
 N_DIFFERENT = 13
 UNSURE = 0.5  # weight of a comparison that the taster was less sure of
 
@@ -116,7 +116,7 @@ def example_paths() -> tuple[Path, Path]:
 
 
 def load_example() -> tuple[Dataset, Constraints]:
-    """Load the bundled example: 240 apples of three varieties, and what a taster knows of them.
+    """Load the bundled example: 240 apples of three varieties, with pairs judged by a taster.
 
     Three clusters by measurements alone are one variety and the two orchards in which the apples
     grew; the varieties only come out with the links.

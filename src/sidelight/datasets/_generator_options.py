@@ -1,4 +1,4 @@
-"""Checks of what generators are asked for."""
+"""Checks of the options of generators."""
 
 from __future__ import annotations
 

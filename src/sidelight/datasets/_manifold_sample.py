@@ -86,38 +86,3 @@ class ManifoldSample:
             f"ManifoldSample({self.n_samples} rows, {self.n_features} features, "
             f"{self.coordinates.shape[1]} coordinates: {self.title})"
         )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ManifoldViews:
-    """Several views of the same points of a manifold: row i is the same point in every view.
-
-    Attributes
-    ----------
-    views : tuple of ndarrays of shape (n, n_features)
-        The rows as each view shows them; the views may differ in their number of columns.
-    coordinates : ndarray of shape (n, dimension)
-        True coordinates of the points.
-    coordinate_names : tuple of str
-        Names of the coordinates.
-    description : str
-        Name, source and peculiarities of the sample.
-    image_shape : tuple of two ints or None
-        Height and width, where each row is an image.
-    """
-
-    views: tuple[FloatArray, ...]
-    coordinates: FloatArray
-    coordinate_names: tuple[str, ...]
-    description: str
-    image_shape: tuple[int, int] | None = None
-
-    @property
-    def n_samples(self) -> int:
-        """Number of points, which is the number of rows of each view."""
-        return len(self.coordinates)
-
-    def __repr__(self) -> str:
-        title = self.description.split("\n", 1)[0]
-        widths = " and ".join(str(view.shape[1]) for view in self.views)
-        return f"ManifoldViews({self.n_samples} points, {widths} features: {title})"

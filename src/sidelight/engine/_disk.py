@@ -34,7 +34,7 @@ _LARGEST = threading.Lock()
 
 
 class _DiskRows(RowSource):
-    """What the files share: blocks from the budget, and a look for missing values."""
+    """Base of files of rows: blocks from the memory budget, and a search for missing values."""
 
     max_parallel = BLOCKS_IN_BUDGET
     _missing_allowed = False
@@ -63,7 +63,7 @@ class _DiskRows(RowSource):
         return self._blocks
 
     def _check(self, number: int, block: Array) -> Array:
-        """Look for values that cannot be used the first time a block is read."""
+        """Check a block for values that cannot be used, when it is read for the first time."""
         if self._checked[number]:
             return block
         bad = np.isinf(block) if self._missing_allowed else ~np.isfinite(block)

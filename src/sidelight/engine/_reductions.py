@@ -16,7 +16,7 @@ from sidelight._typing import Array
 
 
 class Reduction(Protocol):
-    """A total of a block that knows how to be joined with that of the next block."""
+    """Partial result of a block that can be joined with that of the next block."""
 
     def join(self, later: Self) -> Self:
         """Return the total of both; neither is changed."""

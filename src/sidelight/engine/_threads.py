@@ -95,7 +95,7 @@ class _OneThreadBlas:
                 self._turn.release()
 
     def cover(self) -> None:
-        """Tell that this thread works for one that is inside."""
+        """Mark this thread as working for one that is inside the context."""
         self._here.depth = 1
 
     def _depth(self) -> int:

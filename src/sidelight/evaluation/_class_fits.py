@@ -1,4 +1,4 @@
-"""Fitting classifiers to a part of the labels, and reading what they say about the others."""
+"""Fits of classifiers to a part of the labels, and their predictions for the others."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ClassNames:
 
 
 def check_takes_unlabeled(estimator: Any, classes: ClassNames) -> None:
-    """Refuse classifiers that would take -1 for a class, and names that cannot stand beside -1."""
+    """Raise on classifiers that would take -1 for a class, and on names that do not go with -1."""
     last = last_step(estimator)
     if takes_constraints(last):
         return

@@ -1,4 +1,4 @@
-"""Classes of labeled rows, each predicted from a fit that was not told."""
+"""Cross-validated classes of labeled rows: each is predicted by a fit without its label."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def cross_validated_labels(
     method: Literal["predict", "predict_proba"] = "predict",
     random_state: Any = None,
 ) -> Array:
-    """Predict every labeled row from a fit that was not told its label.
+    """Predict every labeled row by a fit without its label.
 
     The labels are folded class by class. A fit is given all rows, those of the fold as unlabeled
     ones, and the rest of the knowledge, but nothing about the rows of the fold: neither their
@@ -92,6 +92,7 @@ def cross_validated_labels(
         raise SidelightError(
             f"cross_validated_labels needs a classifier; {type(estimator).__name__} is none."
         )
+    # One set of statements: labels of y and constraints.
     known = join_knowledge(constraints, y, X)
     if known is None:
         raise SidelightError("No row is labeled: give y, or constraints with labels.")
@@ -99,6 +100,7 @@ def cross_validated_labels(
     check_takes_unlabeled(estimator, classes)
     rng = check_random_state(random_state)
     seed = int(rng.randint(np.iinfo(np.int32).max))
+    # A fold holds out labels with everything that would give them away.
     folds = label_folds(known, n_splits, rng)
     codes = np.full(known.n_samples, -1)
     probabilities = np.full((known.n_samples, len(classes.names)), np.nan)

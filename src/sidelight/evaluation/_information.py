@@ -170,7 +170,7 @@ def normalized_information(table: Contingency, normalization: Normalization) -> 
 
 @partition_score
 def variation_of_information(table: Contingency) -> float:
-    r"""What one labeling leaves unsaid about the other, both ways, in nats.
+    r"""Sum of the conditional entropies of two labelings given each other, in nats.
 
     .. math:: \mathrm{VI}(U, V) = H(U \mid V) + H(V \mid U) = H(U) + H(V) - 2 I(U; V)
 

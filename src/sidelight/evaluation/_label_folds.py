@@ -43,9 +43,9 @@ class LabelFold:
     Attributes
     ----------
     train : Constraints
-        What the fit is told. It labels rows of every class.
+        Constraints for the fit. They label rows of every class.
     held_out : Constraints
-        Pairs and groups that the fit is not told.
+        Pairs and groups that the fit does not get.
     rows : ndarray of int64
         Rows whose labels are held out.
     """

@@ -1,4 +1,4 @@
-"""What a search knows of its candidates."""
+"""Scores of the candidates of a search."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Scoreboard:
         self._first_error = self._first_error or error
 
     def forget_unfinished(self, reason: str) -> None:
-        """Take candidates out of the race that have not been scored on all splits."""
+        """Drop candidates that have not been scored on all splits."""
         for index, kept in enumerate(self._kept):
             if self.errors[index] is None and len(kept) < self.n_splits:
                 self.errors[index] = reason
@@ -139,7 +139,7 @@ class Scoreboard:
         return np.array([_deviation(row) for row in self.split_scores()])
 
     def table(self) -> dict[str, Any]:
-        """Everything as columns, in the manner of scikit-learn's searches."""
+        """All scores as columns, in the manner of scikit-learn's searches."""
         scores = self.scores()
         must, cannot = self.shares()
         table: dict[str, Any] = {

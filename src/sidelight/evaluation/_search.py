@@ -88,7 +88,7 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     constraint satisfaction".
 
     Classifiers are scored by their accuracy on held-out labels. A row whose label is held out stays
-    in the data as an unlabeled row, and the fit is told nothing about it: neither its must-links
+    in the data as an unlabeled row, and the fit gets no constraint on it: neither its must-links
     and its group, which pass labels on, nor its cannot-links. Every fit keeps labels of every
     class.
 
@@ -104,7 +104,7 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         Number of folds; or, below 1, the share of the constraints that is held out once. Of
         classifiers it is labels that are counted.
     n_repeats : int >= 1, default=1
-        How often the folds are drawn anew and the fits started from another seed. For an estimator
+        How often the folds are redrawn and the fits started from another seed. For an estimator
         that does not take constraints this is the number of starts per candidate (10 in the
         thesis).
     balanced : bool, default=True
@@ -146,7 +146,7 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
     Notes
     -----
     The score of a candidate is the mean over splits of each share, averaged; a split without
-    must-links (or without cannot-links) says nothing on that share. A held-out label stands for
+    must-links (or without cannot-links) has no value for that share. A held-out label stands for
     its pairs with all other labels. Among candidates with the best
     score (up to 1e-12) the one with the fewest clusters is chosen, then the first in the grid. A
     candidate whose fit raises :class:`~sidelight.exceptions.SidelightError`, such as a number of
@@ -236,7 +236,7 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def _class_names(self, estimators: list[Any], y: Any, known: Constraints) -> ClassNames | None:
-        """Classes as they are written; None where clusterers are searched."""
+        """Names of the classes; None where clusterers are searched."""
         kinds = {gives_classes(estimator) for estimator in estimators}
         if kinds == {False}:
             return None
@@ -295,7 +295,7 @@ class ConstraintSearchCV(ClusterMixin, MetaEstimatorMixin, BaseEstimator):
         seed: int,
         classes: ClassNames | None,
     ) -> None:
-        """Take the best candidate, or the next one while the best cannot meet all constraints."""
+        """Fit the best candidate, or the next one while the best cannot meet all constraints."""
         while True:
             index = board.best()
             if not self.refit:
@@ -400,7 +400,7 @@ def clone_values(params: dict[str, Any]) -> dict[str, Any]:
 def _scored_at_once(
     estimator: Any, X: Any, known: Constraints, plan: list[Repeat], classes: ClassNames | None
 ) -> list[Scored | SidelightError]:
-    """Score a candidate beside others: each has one thread."""
+    """Score a candidate in parallel with others, with one thread each."""
     with threads(1):
         return list(_scored_fits(estimator, X, known, plan, classes))
 

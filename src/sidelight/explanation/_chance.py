@@ -29,7 +29,7 @@ _LONGEST_STEP = 20.0
 
 
 def chance_of_count(found: Array, level: Array, size: Array, n_rows: Array) -> FloatArray:
-    """Bound the probability that so many random rows hold so extreme a number with a level.
+    """Bound the two-sided probability of ``found`` rows with a level among ``size`` random rows.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def log_choices(n: FloatArray, k: FloatArray) -> FloatArray:
 def chance_of_total(
     ranks: FloatArray, counts: FloatArray, total: FloatArray, size: FloatArray
 ) -> FloatArray:
-    """Approximate the probability that so many random rows have so large a total of ranks.
+    """Approximate the probability that ``size`` random rows have a rank sum of at least ``total``.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ ORDERED = ("number", "date", "time", "ordered")
 #: Kinds whose values are levels.
 LEVELS = ("yes-no", "category", "ordered")
 
-MOST_WORDS = 300
+MAX_WORDS = 300
 FEWEST_TEXTS = 5  # that a compared word occurs in
 _WORD = re.compile(r"[^\W\d_](?:[\w'’-]*\w)?")
 _YEARS = (1500.0, 2200.0)
@@ -137,13 +137,13 @@ def words_of(text: str) -> set[str]:
 
 
 @dataclass(frozen=True)
-class Words:
+class TextWords:
     """Words of some texts.
 
     Attributes
     ----------
     vocabulary : tuple of str
-        The most frequent words, by how many texts they occur in; those of all texts say nothing.
+        The most frequent words, by how many texts they occur in, without those of all texts.
     texts, words : ndarray
         Position of a text and of a word of the vocabulary in it, for all occurrences.
     """
@@ -153,8 +153,8 @@ class Words:
     words: IntArray
 
 
-def find_words(texts: Any, most: int = MOST_WORDS) -> Words:
-    """Find the words of texts that may tell them apart; clusters have no say in the choice."""
+def find_words(texts: Any, most: int = MAX_WORDS) -> TextWords:
+    """Find words that may distinguish texts, chosen without regard to the clusters."""
     found = [words_of(text) for text in texts]
     counts: Counter[str] = Counter()
     for words in found:
@@ -169,4 +169,4 @@ def find_words(texts: Any, most: int = MOST_WORDS) -> Words:
         if word in position
     ]
     occurrences = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return Words(tuple(vocabulary), occurrences[:, 0], occurrences[:, 1])
+    return TextWords(tuple(vocabulary), occurrences[:, 0], occurrences[:, 1])

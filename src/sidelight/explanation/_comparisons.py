@@ -84,12 +84,12 @@ class Trait:
     @property
     def figures(self) -> str:
         """Figures of the cluster and of all other rows."""
-        said = "" if self.statistic == "share" else f"{self.statistic} "
+        prefix = "" if self.statistic == "share" else f"{self.statistic} "
         lift = "" if math.isnan(self.lift) else f", lift {ratio(self.lift)}"
-        return f"{said}{self.inside_text} against {self.rest_text}{lift}"
+        return f"{prefix}{self.inside_text} against {self.rest_text}{lift}"
 
 
-class Comparison:
+class ColumnDifferences:
     """Differences of a column by cluster and level, arrays of shape (k, n_levels).
 
     Attributes
@@ -111,7 +111,7 @@ class Comparison:
         raise NotImplementedError
 
 
-class ValueComparison(Comparison):
+class ValueComparison(ColumnDifferences):
     """Values with an order, compared by their ranks; one "level" that is the whole column.
 
     Parameters
@@ -180,7 +180,7 @@ class ValueComparison(Comparison):
         )
 
 
-class ShareComparison(Comparison):
+class ShareComparison(ColumnDifferences):
     """Levels, words or missing values, compared by their shares.
 
     Parameters

@@ -20,7 +20,7 @@ MISSING = -1
 
 
 @dataclass(frozen=True)
-class Interval:
+class ValueInterval:
     """Values between two bounds, with or without the missing ones.
 
     Numbers are above ``low`` and at most ``high``; dates and times from ``low`` on and before
@@ -59,9 +59,9 @@ class Interval:
 
     def united(self, other: Any) -> Self | None:
         """Both intervals as one; None where there is a hole between them."""
-        if not isinstance(other, Interval) or other.name != self.name:
+        if not isinstance(other, ValueInterval) or other.name != self.name:
             return None
-        both: list[Interval] = [self, other]
+        both: list[ValueInterval] = [self, other]
         first, second = sorted(both, key=lambda one: (one.low, one.high))
         if first.high < second.low - (self.units.kind == "ordered"):
             return None
@@ -232,7 +232,7 @@ class Mention:
         return f"{self.name} {'mentions' if self.there else 'does not mention'} “{self.word}”"
 
 
-Condition = Interval | LevelSet | Mention
+Condition = ValueInterval | LevelSet | Mention
 #: A conjunction: at most one condition on a column, or on a word of a text, by its key.
 Box = Mapping[tuple[str, str], Condition]
 
@@ -251,11 +251,11 @@ def written(box: Box, columns: Mapping[str, TypedColumn]) -> str:
     Examples
     --------
     >>> from sidelight.explanation._columns import Units
-    >>> from sidelight.explanation._conditions import Interval, written
+    >>> from sidelight.explanation._conditions import ValueInterval, written
     >>> from sidelight.preparation import TypedColumn
     >>> import numpy as np
     >>> income = TypedColumn("income", "number", np.array([20_000.0, 60_000.0]))
-    >>> rich = Interval("income", Units("number")).above(52_000.0, "52,000")
+    >>> rich = ValueInterval("income", Units("number")).above(52_000.0, "52,000")
     >>> written({("income", ""): rich}, {"income": income})
     'income > 52,000'
     """

@@ -1,4 +1,4 @@
-"""What the clusters are: sizes, traits, typical and doubtful rows, and rules."""
+"""Explanation of clusters: sizes, traits, typical and doubtful rows, and rules."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from sidelight.explanation._comparisons import FEWEST_ROWS, Trait
 from sidelight.explanation._format import percent
 from sidelight.explanation._rows import (
     LARGEST_MARGIN,
-    MOST_DISTANCES,
+    MAX_DISTANCES,
     N_DOUBTFUL,
-    Distances,
     Doubt,
+    MeanDistances,
     margins_by_probability,
     plain_features,
     smallest_by_cluster,
 )
-from sidelight.explanation._rules import RuleSet, find_rules, most_telling
+from sidelight.explanation._rules import RuleSet, find_rules, most_distinctive
 from sidelight.explanation._traits import find_traits, shown
 from sidelight.preparation import TypedColumn
 
 #: Of more clusters only the largest are described.
-MOST_CLUSTERS = 100
+MAX_CLUSTERS = 100
 SHOWN_TRAITS = 5
 BRIEF_TRAITS = 3
 SHOWN_OUTSIDE = 10
@@ -72,12 +72,12 @@ class Profile:
         Parameters
         ----------
         most : int, default=5
-            Number of traits to tell.
+            Number of traits to list.
         """
         head = f"{self.title}: {counted(self.size, 'row')} ({percent(self.share)})."
-        told = [trait.text for trait in shown(self.traits, most)]
-        if told:
-            text = ", ".join(told)
+        texts = [trait.text for trait in shown(self.traits, most)]
+        if texts:
+            text = ", ".join(texts)
             return f"{head} {text[:1].upper()}{text[1:]}."
         if self.share == 1.0:
             return f"{head} There are no other rows to compare it with."
@@ -88,7 +88,7 @@ class Profile:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """What the clusters are, in the units and words of the table.
+    """Explanation of clusters in the units and words of the table.
 
     Made by :func:`explain_clusters` and by :func:`sidelight.explain`. Typical and doubtful rows and
     the rules are computed when they are first asked for.
@@ -112,7 +112,7 @@ class Explanation:
     n_outside: int
     outside: tuple[Any, ...]
     notes: tuple[str, ...]
-    _given: _Given = field(repr=False)
+    _given: _ExplanationSource = field(repr=False)
 
     @cached_property
     def typical(self) -> dict[str, tuple[Any, ...]]:
@@ -145,7 +145,7 @@ class Explanation:
     def rules(self) -> RuleSet:
         """Short rules that describe the clusters, with their fidelity."""
         given = self._given
-        columns = most_telling(given.columns, [profile.traits for profile in self.clusters])
+        columns = most_distinctive(given.columns, [profile.traits for profile in self.clusters])
         return find_rules(columns, given.codes, given.names, given.seed)
 
     def sentences(self) -> list[str]:
@@ -207,8 +207,8 @@ class Explanation:
 
 
 @dataclass(frozen=True, eq=False)
-class _Given:
-    """What an explanation is made from, kept for what is computed later."""
+class _ExplanationSource:
+    """Inputs of an explanation, kept for what is computed later."""
 
     columns: tuple[TypedColumn, ...]
     codes: IntArray
@@ -220,16 +220,16 @@ class _Given:
     seed: int | None
 
     @cached_property
-    def distances(self) -> Distances:
+    def distances(self) -> MeanDistances:
         X = plain_features(self.columns) if self.X is None else self.X
-        return Distances(X, self.codes, len(self.names))
+        return MeanDistances(X, self.codes, len(self.names))
 
     def margins(self) -> tuple[IntArray, Array, IntArray]:
         """Rows in clusters (a sample of very many), their margins, and their other clusters."""
         rows = np.flatnonzero(self.codes >= 0)
         if self.probabilities is not None:
             return rows, *margins_by_probability(self.probabilities[rows], self.codes[rows])
-        most = max(1, MOST_DISTANCES // max(len(self.names), 1))
+        most = max(1, MAX_DISTANCES // max(len(self.names), 1))
         if len(rows) > most:
             rng = np.random.default_rng(self.seed)
             rows = np.sort(rng.choice(rows, most, replace=False))
@@ -305,14 +305,16 @@ def explain_clusters(
     given = np.asarray(labels)
     _check_lengths(columns, given, ids, X, probabilities)
     values, codes = np.unique(given, return_inverse=True)
+    # Rows of label -1 are in no cluster.
     outside = int(values.dtype.kind in "iuf" and len(values) > 0 and values[0] == -1)
     codes = codes.reshape(-1).astype(np.int64) - outside
     clusters = tuple(str(value) for value in values[outside:].tolist())
     sizes = np.bincount(codes[codes >= 0], minlength=len(clusters))
-    described = np.sort(np.argsort(-sizes, kind="stable")[:MOST_CLUSTERS])
+    # Of many clusters only the largest are described.
+    described = np.sort(np.argsort(-sizes, kind="stable")[:MAX_CLUSTERS])
     compared = _renumbered(codes, described, len(clusters))
     traits = find_traits(columns, compared, len(described), random_state)
-    kept = _Given(
+    kept = _ExplanationSource(
         columns=tuple(columns),
         codes=codes,
         names=clusters,
@@ -335,14 +337,14 @@ def explain_clusters(
     apart = np.flatnonzero(codes < 0)
     notes: tuple[str, ...] = ()
     if len(described) < len(clusters):
-        notes = (f"The {MOST_CLUSTERS} largest of {len(clusters):,} clusters are described.",)
+        notes = (f"The {MAX_CLUSTERS} largest of {len(clusters):,} clusters are described.",)
     return Explanation(
         profiles, len(given), len(apart), kept.named(apart[:SHOWN_OUTSIDE]), notes, kept
     )
 
 
 def brief(explanation: Explanation) -> list[str]:
-    """Say in one line per cluster what sets it apart, by its three largest traits.
+    """One line per cluster: what distinguishes it, by its three largest traits.
 
     Parameters
     ----------
@@ -365,8 +367,8 @@ def brief(explanation: Explanation) -> list[str]:
     """
     lines = []
     for profile in explanation.clusters:
-        told = [trait.text for trait in shown(profile.traits, BRIEF_TRAITS)]
-        lines.append(f"{profile.title}: {', '.join(told) or 'nothing sets it apart'}")
+        texts = [trait.text for trait in shown(profile.traits, BRIEF_TRAITS)]
+        lines.append(f"{profile.title}: {', '.join(texts) or 'nothing sets it apart'}")
     return lines
 
 

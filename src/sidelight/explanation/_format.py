@@ -41,7 +41,7 @@ def ratio(value: float) -> str:
 
 
 def numbers(first: float, second: float, *, whole: bool = False, grouped: bool = True) -> list[str]:
-    """Write two numbers with three digits, and more where these do not tell them apart.
+    """Write two numbers with three digits, and with more where they would look equal.
 
     Parameters
     ----------

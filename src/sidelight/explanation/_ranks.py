@@ -20,7 +20,7 @@ import numpy as np
 from sidelight._typing import Array, FloatArray, IntArray
 
 Z = 1.959963984540054  # of intervals that cover the truth in 95 of 100 cases
-MOST_RANKS = 128
+MAX_RANKS = 128
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Ranked:
     medians, rest_medians, means, rest_means : ndarray of shape (k,)
         Of the cluster and of the other rows.
     ranks, counts : ndarray of shape (n_ranks,)
-        Distinct ranks between 0 and 1, in at most ``MOST_RANKS`` classes, and the rows in each.
+        Distinct ranks between 0 and 1, in at most ``MAX_RANKS`` classes, and the rows in each.
     """
 
     n_rows: int
@@ -175,10 +175,10 @@ def _medians(
 
 def _classes(ranks: FloatArray, counts: IntArray) -> tuple[FloatArray, FloatArray]:
     """Join neighbouring ranks where there are very many, at the mean of their rows."""
-    if len(ranks) <= MOST_RANKS:
+    if len(ranks) <= MAX_RANKS:
         return ranks, counts.astype(np.float64)
-    classes = np.minimum((ranks * MOST_RANKS).astype(np.int64), MOST_RANKS - 1)
-    rows: Array = np.bincount(classes, weights=counts, minlength=MOST_RANKS)
-    sums: Array = np.bincount(classes, weights=ranks * counts, minlength=MOST_RANKS)
+    classes = np.minimum((ranks * MAX_RANKS).astype(np.int64), MAX_RANKS - 1)
+    rows: Array = np.bincount(classes, weights=counts, minlength=MAX_RANKS)
+    sums: Array = np.bincount(classes, weights=ranks * counts, minlength=MAX_RANKS)
     used = rows > 0
     return sums[used] / rows[used], rows[used]

@@ -25,8 +25,8 @@ N_TYPICAL = 3
 N_DOUBTFUL = 3
 #: Rows with a larger margin belong to their cluster without doubt.
 LARGEST_MARGIN = 0.5
-MOST_DISTANCES = 5 * 10**7
-_MOST_LEVELS = 30
+MAX_DISTANCES = 5 * 10**7
+_MAX_LEVELS = 30
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Doubt:
     margin: float
 
 
-class Distances:
+class MeanDistances:
     """Distances of rows to the means of clusters.
 
     Parameters
@@ -174,7 +174,7 @@ def plain_features(columns: Sequence[TypedColumn]) -> FloatArray:
             values, _ = ordered_values(column)
             parts.append(_standardized_ranks(values)[:, None])
         elif column.kind in LEVELS:
-            levels = np.arange(min(len(column.levels), _MOST_LEVELS))
+            levels = np.arange(min(len(column.levels), _MAX_LEVELS))
             parts.append((column.values[:, None] == levels).astype(np.float64))
     n_rows = len(columns[0].values) if columns else 0
     return np.hstack(parts) if parts else np.zeros((n_rows, 1))

@@ -24,10 +24,10 @@ from sidelight.explanation._format import percent
 from sidelight.explanation._tree import leaves, make_features
 from sidelight.preparation import TypedColumn
 
-MOST_ROWS = 5_000
-MOST_CLUSTERS = 30
-MOST_COLUMNS = 60
-LEAST_COVERAGE = 0.05
+MAX_ROWS = 5_000
+MAX_CLUSTERS = 30
+MAX_COLUMNS = 60
+MIN_COVERAGE = 0.05
 N_FOLDS = 5
 _LITTLE_SKILL = 0.5
 
@@ -138,9 +138,9 @@ def find_rules(
     reason = _reason_for_none(int(np.count_nonzero(sizes)), len(columns))
     if reason:
         return RuleSet((), math.nan, math.nan, reason)
-    if len(inside) > MOST_ROWS:
+    if len(inside) > MAX_ROWS:
         rng = np.random.default_rng(random_state)
-        inside = np.sort(rng.choice(inside, MOST_ROWS, replace=False))
+        inside = np.sort(rng.choice(inside, MAX_ROWS, replace=False))
     sample = [_taken(column, inside) for column in columns]
     X, features = make_features(sample)
     y = codes[inside]
@@ -157,16 +157,16 @@ def find_rules(
     return RuleSet(rules, fidelity, baseline, _sentence(rules, names, fidelity, baseline, sizes))
 
 
-def most_telling(
+def most_distinctive(
     columns: Sequence[TypedColumn], traits: Sequence[Sequence[Trait]]
 ) -> list[TypedColumn]:
     """Columns that rules may use: all, or those with the largest effects of very many."""
-    if len(columns) <= MOST_COLUMNS:
+    if len(columns) <= MAX_COLUMNS:
         return list(columns)
     effect: dict[str, float] = {}
     for trait in (trait for own in traits for trait in own):
         effect[trait.column] = max(abs(trait.effect), effect.get(trait.column, 0.0))
-    named = sorted(effect, key=lambda name: (-effect[name], name))[:MOST_COLUMNS]
+    named = sorted(effect, key=lambda name: (-effect[name], name))[:MAX_COLUMNS]
     return [column for column in columns if column.name in set(named)]
 
 
@@ -174,7 +174,7 @@ def _reason_for_none(k: int, n_columns: int) -> str:
     """Why there is no need, or no way, to look for rules."""
     if k < 2:
         return f"There {'is one cluster' if k else 'are no clusters'}: nothing is to be told apart."
-    if k > MOST_CLUSTERS:
+    if k > MAX_CLUSTERS:
         return f"There are {k:,} clusters: too many for short rules."
     return "" if n_columns else "There are no columns to describe the clusters by."
 
@@ -304,7 +304,7 @@ def _counted_rules(
     rules.sort(key=lambda one: (one[0], -one[1].coverage, one[1].text))
     first = dict(reversed(rules))
     return tuple(
-        rule for code, rule in rules if rule.coverage >= LEAST_COVERAGE or rule is first[code]
+        rule for code, rule in rules if rule.coverage >= MIN_COVERAGE or rule is first[code]
     )
 
 
@@ -315,7 +315,7 @@ def _sentence(
     baseline: float,
     sizes: IntArray,
 ) -> str:
-    """Say how far the rules can be trusted."""
+    """Sentence on how far the rules can be trusted."""
     found = f"{percent(fidelity)} of held-out rows"
     guess = f"naming the largest cluster is right for {percent(baseline)}"
     skill = (fidelity - baseline) / max(1.0 - baseline, 1e-12)

@@ -1,4 +1,4 @@
-"""What sets a cluster apart from all other rows: traits that chance does not explain, ranked.
+"""Traits of clusters: significant differences from all other rows, ranked.
 
 Every column is compared in every cluster of at least ``FEWEST_ROWS`` rows: values with an order by
 :mod:`~sidelight.explanation._ranks`, levels, words and missing values by
@@ -25,7 +25,7 @@ from sidelight.explanation._columns import (
     ordered_values,
 )
 from sidelight.explanation._comparisons import (
-    Comparison,
+    ColumnDifferences,
     ShareComparison,
     Trait,
     ValueComparison,
@@ -36,9 +36,9 @@ from sidelight.preparation import TypedColumn
 
 SMALLEST_EFFECT = 0.15
 SIGNIFICANCE = 0.05
-MOST_LEVELS = 200
+MAX_LEVELS = 200
 CLEARLY = 1.25  # times the effect of the order, to name a level of an ordered category
-MOST_TEXTS = 20_000
+MAX_TEXTS = 20_000
 MANY_ROWS = 50_000  # from here on threads save more than they cost
 
 
@@ -76,19 +76,19 @@ def find_traits(
 
 
 def shown(traits: Sequence[Trait], most: int) -> list[Trait]:
-    """Choose the traits that are worth a reader's time, in their order.
+    """Choose the traits to show, in their order.
 
-    A level that is rarer is left out where its column has told something already: another level
+    A level that is rarer is left out where its column has a trait already: another level
     takes its place. Of the words of a column two are enough, and not two that come together.
     """
     chosen: list[Trait] = []
     for trait in traits:
-        told = [one for one in chosen if one.column == trait.column and one.about == trait.about]
+        listed = [one for one in chosen if one.column == trait.column and one.about == trait.about]
         rarer = trait.about == "level" and trait.effect < 0.0
         if trait.about == "word":
-            skipped = len(told) > 1 or any(_alike(trait, one) for one in told)
+            skipped = len(listed) > 1 or any(_alike(trait, one) for one in listed)
         else:
-            skipped = rarer and bool(told)
+            skipped = rarer and bool(listed)
         if not skipped:
             chosen.append(trait)
         if len(chosen) == most:
@@ -103,8 +103,8 @@ def _alike(first: Trait, second: Trait) -> bool:
 
 def _compare_all(
     columns: Sequence[TypedColumn], codes: IntArray, k: int, seed: int | None
-) -> list[Comparison]:
-    def compare(column: TypedColumn) -> list[Comparison]:
+) -> list[ColumnDifferences]:
+    def compare(column: TypedColumn) -> list[ColumnDifferences]:
         return list(_compare(column, codes, k, seed))
 
     if len(codes) < MANY_ROWS:
@@ -116,12 +116,12 @@ def _compare_all(
 
 def _compare(
     column: TypedColumn, codes: IntArray, k: int, seed: int | None
-) -> Iterator[Comparison]:
+) -> Iterator[ColumnDifferences]:
     """All the ways in which a column is compared."""
     if column.kind in ORDERED:
         yield ValueComparison(column.name, *ordered_values(column), codes, k)
     if column.kind in LEVELS:
-        levels = column.levels[:MOST_LEVELS]
+        levels = column.levels[:MAX_LEVELS]
         shares = count_levels(column.values, codes, k, len(levels))
         yield ShareComparison(column.name, "level", levels, shares)
     missing = missing_rows(column)
@@ -135,9 +135,9 @@ def _compare(
 def _compare_words(
     column: TypedColumn, rows: IntArray, codes: IntArray, k: int, seed: int | None
 ) -> ShareComparison:
-    if len(rows) > MOST_TEXTS:
+    if len(rows) > MAX_TEXTS:
         rng = np.random.default_rng(seed)
-        rows = np.sort(rng.choice(rows, MOST_TEXTS, replace=False))
+        rows = np.sort(rng.choice(rows, MAX_TEXTS, replace=False))
     words = find_words(column.values[rows])
     owners = np.where(codes[rows] >= 0, codes[rows], k).astype(np.int64)
     n = len(words.vocabulary)
@@ -154,7 +154,7 @@ def _large(effect: FloatArray) -> Array:
     return large
 
 
-def _chances(compared: Sequence[Comparison], tested: Sequence[Array]) -> FloatArray:
+def _chances(compared: Sequence[ColumnDifferences], tested: Sequence[Array]) -> FloatArray:
     """Probability under chance of all tested differences, in their order."""
     values = [
         (one, test)
@@ -172,7 +172,7 @@ def _chances(compared: Sequence[Comparison], tested: Sequence[Array]) -> FloatAr
 
 
 def _ranked(traits: list[Trait]) -> tuple[Trait, ...]:
-    """Put the largest effect first; levels stay only if they say clearly more than the order."""
+    """Sort traits by effect; levels stay only if their effect clearly exceeds that of the order."""
     by_order = {t.column: CLEARLY * abs(t.effect) for t in traits if t.about == "value"}
     kept = [t for t in traits if t.about != "level" or abs(t.effect) > by_order.get(t.column, 0.0)]
     return tuple(sorted(kept, key=lambda t: (-abs(t.effect), t.column, t.level)))

@@ -22,11 +22,18 @@ from sidelight.explanation._columns import (
     missing_rows,
     ordered_values,
 )
-from sidelight.explanation._conditions import MISSING, Box, Condition, Interval, LevelSet, Mention
+from sidelight.explanation._conditions import (
+    MISSING,
+    Box,
+    Condition,
+    LevelSet,
+    Mention,
+    ValueInterval,
+)
 from sidelight.preparation import TypedColumn
 
-MOST_LEVELS = 20
-MOST_WORDS = 50
+MAX_LEVELS = 20
+MAX_WORDS = 50
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,7 @@ class Feature:
         """The condition that every row fulfils."""
         name = self.column.name
         if self.units is not None:
-            return Interval(name, self.units)
+            return ValueInterval(name, self.units)
         return LevelSet(name, self.column.levels)
 
     def split(self, before: Condition | None, ranks: Array, at: float) -> tuple[Condition, ...]:
@@ -85,7 +92,7 @@ class Feature:
         condition = self.start() if before is None else before
         if isinstance(condition, LevelSet):
             return condition.without(self.level), condition.only(self.level)
-        assert isinstance(condition, Interval)
+        assert isinstance(condition, ValueInterval)
         assert self.units is not None
         assert self.distinct is not None
         low, high = int(ranks[ranks <= at].max()), int(ranks[ranks > at].min())
@@ -122,13 +129,13 @@ def _features_of(column: TypedColumn) -> Iterator[tuple[Feature, Array]]:
         distinct, ranks[known] = np.unique(found[known], return_inverse=True)
         yield Feature(column, units, distinct), ranks
     elif column.kind in LEVELS:
-        levels = list(range(min(len(column.levels), MOST_LEVELS)))
+        levels = list(range(min(len(column.levels), MAX_LEVELS)))
         if missing_rows(column).any():
             levels.append(MISSING)
         for level in levels:
             yield Feature(column, level=level), column.values == level
     else:
-        words = find_words(column.values, MOST_WORDS)
+        words = find_words(column.values, MAX_WORDS)
         for number, word in enumerate(words.vocabulary):
             there = np.zeros(len(column.values), dtype=bool)
             there[words.texts[words.words == number]] = True

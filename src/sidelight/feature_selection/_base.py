@@ -1,4 +1,4 @@
-"""What selectors share: how many features are kept, their ranking, its picture."""
+"""Shared parts of selectors: how many features are kept, their ranking, its picture."""
 
 from __future__ import annotations
 

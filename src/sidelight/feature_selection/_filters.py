@@ -38,7 +38,7 @@ class _Filter(_ScoreSelector):
     _larger_is_better = False
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        self._refuse_constraints_as_labels(y)
+        self._check_y_holds_labels(y)
         taken = y if "labels" in self.__sidelight_tags__().knowledge else None
         rows, known = self._validate_fit_in_memory(X, taken, constraints)
         scores = self._scores(rows, known)
@@ -80,7 +80,7 @@ class VarianceScore(_Filter):
         enforcement="none",
         source="Hamad, part 3",
         complexity="O(n d) time, O(d) memory",
-        as_they_are=True,
+        raw_columns=True,
     )
 
     def _scores(self, rows: Any, known: Constraints) -> Array:
@@ -89,15 +89,15 @@ class VarianceScore(_Filter):
 
 @estimator
 class FisherScore(_Filter):
-    """Keeps the features that tell known classes apart best.
+    """Keeps the features that separate known classes best.
 
     ``F_r = Σ_w n_w (μ_wr - μ_r)² / Σ_w n_w σ²_wr`` over the labeled rows (Hamad, part 3): the
     variance between classes over that within, ``(c - 1)/(n - c)`` times the F of an analysis of
     variance. Must-links and groups pass labels on. Read more in the
     :doc:`user guide </feature_selection/index>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    satellite and wine, for some amounts of it (:doc:`the comparison of all methods
+    On rows without constraints it was worse with correct constraints than without any on
+    satellite and wine, for some numbers of them (:doc:`the comparison of all methods
     </does_knowledge_help>`).
 
     Parameters
@@ -142,8 +142,8 @@ class LaplacianScore(_Filter):
     joined by the weight of the pair (1 by default); cannot-linked ones, and those of two classes,
     are not joined. Read more in the :doc:`user guide </feature_selection/index>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    glass, satellite, vowel and wine, for some amounts of it (:doc:`the comparison of all
+    On rows without constraints it was worse with correct constraints than without any on
+    glass, satellite, vowel and wine, for some numbers of them (:doc:`the comparison of all
     methods </does_knowledge_help>`).
 
     Parameters
@@ -205,8 +205,8 @@ class ConstraintScore(_Filter):
     must-link the variance of all rows takes the place of ``f'L^M f`` in the ratio. Read more in the
     :doc:`user guide </feature_selection/index>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    digits, ionosphere, satellite and vehicle, for some amounts of it (:doc:`the comparison of
+    On rows without constraints it was worse with correct constraints than without any on
+    digits, ionosphere, satellite and vehicle, for some numbers of them (:doc:`the comparison of
     all methods </does_knowledge_help>`).
 
     Parameters
@@ -303,8 +303,8 @@ class GiniScore(_Filter):
     one class only, ``1 - 1/√K`` for one spread evenly over ``K`` classes. Read more in the
     :doc:`user guide </feature_selection/index>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    digits, satellite and wdbc, for some amounts of it (:doc:`the comparison of all methods
+    On rows without constraints it was worse with correct constraints than without any on
+    digits, satellite and wdbc, for some numbers of them (:doc:`the comparison of all methods
     </does_knowledge_help>`).
 
     Parameters
@@ -337,7 +337,7 @@ class GiniScore(_Filter):
         knowledge=("labels",),
         source="Book 2009, section 7.2.2",
         complexity="O(nnz) time and memory",
-        as_they_are=True,
+        raw_columns=True,
     )
 
     def __sklearn_tags__(self) -> Tags:

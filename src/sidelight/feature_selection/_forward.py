@@ -22,16 +22,16 @@ from sidelight.feature_selection._scores import ROUNDING, largest_values, square
 from sidelight.tags import own_tags
 
 #: Below this variance (of a feature with mean square 1) a feature does not vary.
-LEAST_VARIANCE = 1e-10
-#: Up to so many features all their products are kept.
-MOST_PRODUCTS = 512
+MIN_VARIANCE = 1e-10
+#: Up to this many features all their products are kept.
+MAX_PRODUCTS = 512
 #: Differences that are taken at a time: pairs times features.
-MOST_DIFFERENCES = 2_000_000
+MAX_DIFFERENCES = 2_000_000
 
 
 @estimator
 class ForwardConstraintSelector(_ScoreSelector):
-    """Searches the subset of features whose distance tells the two kinds of pairs apart best.
+    """Searches the subset of features whose distance separates must-links from cannot-links best.
 
     A pair of rows has the squared differences ``δ_j = (x_j - x'_j)²``; ``t`` is 1 for pairs that
     are known to be apart and 0 for pairs that belong together. The merit of a subset is
@@ -48,8 +48,8 @@ class ForwardConstraintSelector(_ScoreSelector):
     with (Mallapragada 2010, section 5.5, which names the search and not its merit); all pairs have
     to be there at once. Read more in the :doc:`user guide </feature_selection/index>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    digits, glass and wine, for some amounts of it (:doc:`the comparison of all methods
+    On rows without constraints it was worse with correct constraints than without any on
+    digits, glass and wine, for some numbers of them (:doc:`the comparison of all methods
     </does_knowledge_help>`).
 
     Parameters
@@ -101,7 +101,7 @@ class ForwardConstraintSelector(_ScoreSelector):
 
     def _learn(self, rows: Any, known: Constraints) -> None:
         pairs = known_pairs(known)
-        self._refuse_one_kind(known, pairs)
+        self._check_both_kinds(known, pairs)
         d = rows.shape[1]
         most = d if self.n_features_to_select is None else self._n_kept(d)
         moments = PairMoments(rows, pairs)
@@ -134,7 +134,7 @@ class ForwardConstraintSelector(_ScoreSelector):
         order[: len(found.chosen)] = found.chosen
         self._set_ranking(order, scores, len(found.chosen))
 
-    def _refuse_one_kind(self, known: Constraints, pairs: Pairs) -> None:
+    def _check_both_kinds(self, known: Constraints, pairs: Pairs) -> None:
         if pairs.n_together and pairs.n_apart:
             return
         nothing = missing_y() * known.is_empty
@@ -167,9 +167,9 @@ class PairMoments:
         if sparse.issparse(rows):
             self._differences = squared_differences(rows, self._pairs)
             self._columns = self._differences.tocsc()
-        elif d <= MOST_PRODUCTS:
+        elif d <= MAX_PRODUCTS:
             self._products = np.zeros((d, d))
-        elif len(weight) * d <= MOST_DIFFERENCES:
+        elif len(weight) * d <= MAX_DIFFERENCES:
             self._differences = squared_differences(rows, self._pairs)
         sums, apart, squares = np.zeros(d), np.zeros(d), np.zeros(d)
         for block, differences in self._blocks():
@@ -191,7 +191,7 @@ class PairMoments:
         self._unit = np.sqrt(np.where(differs, squares, 1.0))
         self._mean = sums / self._unit
         variance = np.where(differs, 1.0 - self._mean**2, 0.0)
-        self.varies = variance > LEAST_VARIANCE
+        self.varies = variance > MIN_VARIANCE
         self._spread = np.sqrt(np.where(self.varies, variance, 1.0))
         share = float(self._weight[is_apart].sum())
         covariance = apart / self._unit - share * self._mean
@@ -203,7 +203,7 @@ class PairMoments:
         if self._differences is not None:
             yield slice(0, len(self._pairs)), self._differences
             return
-        size = max(1, MOST_DIFFERENCES // self._rows.shape[1])
+        size = max(1, MAX_DIFFERENCES // self._rows.shape[1])
         for start in range(0, len(self._pairs), size):
             block = slice(start, start + size)
             yield block, squared_differences(self._rows, self._pairs[block])

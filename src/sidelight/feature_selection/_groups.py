@@ -1,4 +1,4 @@
-"""Groups of features that say much the same."""
+"""Groups of redundant features."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sidelight.exceptions import SidelightError
 #: Features in a group on average, as in the vocabulary of the thesis (20 words to a parent).
 FEATURES_PER_GROUP = 20
 #: The tree needs the distances between all features.
-MOST_FEATURES = 10_000
+MAX_FEATURES = 10_000
 
 
 def hierarchical_groups(rows: Any) -> Array:
@@ -25,10 +25,10 @@ def hierarchical_groups(rows: Any) -> Array:
     Features that do not vary are like no other.
     """
     d = rows.shape[1]
-    if d > MOST_FEATURES:
+    if d > MAX_FEATURES:
         raise SidelightError(
             f"groups='hierarchical' compares all features with each other, which {d} are too many "
-            f"for (at most {MOST_FEATURES}): give the group of every feature."
+            f"for (at most {MAX_FEATURES}): give the group of every feature."
         )
     n_groups = max(1, round(d / FEATURES_PER_GROUP))
     if n_groups == 1:

@@ -15,7 +15,7 @@ from sidelight.feature_selection._scores import class_scatters, known_rows, pair
 
 
 def missing_y() -> str:
-    """What scikit-learn wants to be said in Python where ``y`` is needed and missing."""
+    """Start of the error message for a missing ``y``, as scikit-learn's checks expect it."""
     return worded("requires y to be passed, but the target y is None: ", "")
 
 

@@ -61,8 +61,8 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
     ``‖w‖_{1,2}`` stays below 1 and the weight of a group is forgotten.
     Read more in the :doc:`user guide </feature_selection/index>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    digits, ionosphere, iris, satellite, vehicle, vowel and wine, for some amounts of it
+    On rows without constraints it was worse with correct constraints than without any on
+    digits, ionosphere, iris, satellite, vehicle, vowel and wine, for some numbers of them
     (:doc:`the comparison of all methods </does_knowledge_help>`).
 
     Parameters
@@ -284,7 +284,7 @@ class OnlineConstraintSelector(PairStream, _ScoreSelector):
 
 
 def _sparse_rows(rows: Any) -> Any:
-    """CSR in which a row holds a place at most once; what the user gave stays as it is."""
+    """CSR matrix without duplicate entries; the user's own matrix is not changed."""
     table = sparse.csr_array(rows)
     if not table.has_canonical_format:
         table = table.copy()

@@ -19,7 +19,7 @@ from sidelight.exceptions import SidelightError
 Weights = Literal["gaussian", "local", "cosine", "fuzzy", "connectivity"]
 
 #: Rows of a graph that joins all of them: its matrix takes 8 n² bytes.
-MOST_ROWS = 15_000
+MAX_ROWS = 15_000
 
 #: Similarities below this are none (Verbeek 2004, section 2.1.3).
 NO_SIMILARITY = 1e-6
@@ -30,8 +30,8 @@ QUERY_ROWS = 10_000
 #: Rows from which on, and columns between which, a tree along principal axes may be worth it, and
 #: how many axes (as the squared sum of their variances over the sum of squares) it stands.
 ROWS_FOR_AXES = 50_000
-FEWEST_TURNED, MOST_TURNED = 15, 100
-MOST_AXES = 8.0
+FEWEST_TURNED, MAX_TURNED = 15, 100
+MAX_AXES = 8.0
 
 #: Neighbor whose distance is the scale of a row (Zelnik-Manor, Perona 2004).
 SCALE_NEIGHBOR = 7
@@ -186,12 +186,12 @@ def _few_axes(rows: Any) -> Array | None:
     rows have the same distances.
     """
     n, d = rows.shape
-    if sparse.issparse(rows) or n < ROWS_FOR_AXES or not FEWEST_TURNED < d <= MOST_TURNED:
+    if sparse.issparse(rows) or n < ROWS_FOR_AXES or not FEWEST_TURNED < d <= MAX_TURNED:
         return None
     values, axes = np.linalg.eigh(np.cov(rows, rowvar=False, dtype=np.float64))
     spread = np.maximum(values, 0.0)
     total = float(spread.sum())
-    if total <= 0 or total**2 > MOST_AXES * float(spread @ spread):
+    if total <= 0 or total**2 > MAX_AXES * float(spread @ spread):
         return None
     return np.ascontiguousarray(axes[:, ::-1], dtype=rows.dtype)
 
@@ -379,7 +379,7 @@ def _all_similarities(
 ) -> tuple[Array, float, Array]:
     """Similarities of all rows, with the width and the scales that went into them."""
     n = rows.shape[0]
-    if n > MOST_ROWS:
+    if n > MAX_ROWS:
         raise SidelightError(
             f"A graph that joins all {n:,} rows takes {8e-9 * n * n:,.0f} GB; join nearest "
             "neighbors instead (neighbor_graph), or take fewer rows."

@@ -38,10 +38,10 @@ ROWS_FOR_THREADS = 3000
 ROWS_FOR_PRODUCTS = 1000
 
 
-#: So many edges that change at once, and a tenth of the vertices: all paths are computed anew.
+#: If this many edges, and a tenth of the vertices, change at once, all paths are recomputed.
 MANY_EDGES = 100
 
-#: Rows of a block when all paths are computed anew.
+#: Rows of a block when all paths are recomputed.
 BLOCK_ROWS = 512
 
 
@@ -50,9 +50,9 @@ class DynamicShortestPaths:
 
     ``g_ij = min over paths of Σ w``, exact after every change, whatever ties and edges of length 0
     there are. When edges grow longer or vanish, the pairs with a shortest path over one of them are
-    found by their lengths (``g_ia + w_ab + g_bj = g_ij``) and searched anew, each from the end that
-    has fewer of them left; when edges or a vertex are added, the pairs that gain are found by a
-    search in the tree of shortest paths behind them, which ends where nothing is gained. Takes
+    found by their lengths (``g_ia + w_ab + g_bj = g_ij``) and searched again, each from the end
+    that has fewer of them left; when edges or a vertex are added, the pairs that gain are found by
+    a search in the tree of shortest paths behind them, which ends where nothing is gained. Takes
     ``O(q (f + h) + n q)`` for ``f`` pairs to search and ``h`` pairs that gain, ``q`` neighbors per
     vertex; ``12 n²`` bytes.
 
@@ -109,7 +109,7 @@ class DynamicShortestPaths:
 
     @property
     def graph(self) -> sparse.csr_array:
-        """The graph as it is now."""
+        """The current graph."""
         return self._graph.as_csr()
 
     def path(self, first: int, second: int) -> list[int]:
@@ -209,7 +209,7 @@ class DynamicShortestPaths:
         up, down = wanted > old, wanted < old
         if np.count_nonzero(up | down) > max(MANY_EDGES, self.n_vertices // 10):
             self._graph.set(ends, wanted)
-            return self._compute_anew()
+            return self._recompute_all()
         change = self._lengthen(ends[up], old[up], wanted[up])
         for pair, length in zip(ends[down], wanted[down], strict=True):
             change += self._lower(pair, float(length))
@@ -298,7 +298,7 @@ class DynamicShortestPaths:
         self._graph.remove_last_into(vertex)
 
     def _lengthen(self, pairs: Array, old: Array, new: Array, gone: int = -1) -> PathChange:
-        """Edges grow longer or vanish: pairs over them are found first, then searched anew."""
+        """Lengthen or remove edges: find the pairs with paths over them, search these again."""
         if len(pairs) == 0:
             return PathChange()
         invalid = invalid_pairs(self._paths, self.n_vertices, pairs, old, gone)
@@ -306,7 +306,7 @@ class DynamicShortestPaths:
         longer = self._recompute(invalid)
         return PathChange(invalidated=len(invalid), lengthened=longer)
 
-    def _compute_anew(self) -> PathChange:
+    def _recompute_all(self) -> PathChange:
         """All paths by Dijkstra's search, blocks of rows after each other, and how many changed."""
         n = self.n_vertices
         graph = self._graph.as_csr()

@@ -42,7 +42,7 @@ GUARD_VECTORS = 2
 FACTOR_ROWS = 20_000
 
 #: Up to this many rows a factorization stands in for algebraic multigrid where that is missing.
-MOST_FACTOR_ROWS = 400_000
+MAX_FACTOR_ROWS = 400_000
 
 
 def smooth_eigenvectors(
@@ -126,7 +126,7 @@ def _smallest(
     tol: float,
     flat: Array | None = None,
 ) -> tuple[Array, Array]:
-    """``k`` smallest eigenvalues, of [0, 2], beside those of known vectors, and their vectors."""
+    """``k`` smallest eigenvalues, in [0, 2], orthogonal to known vectors, with their vectors."""
     n = matrix.shape[0]
     if k <= 0:
         return np.zeros(0), np.zeros((n, 0))
@@ -155,7 +155,7 @@ def _lanczos(
     flat: Array | None,
     step: Callable[[], None],
 ) -> tuple[Array, Array]:
-    """Largest eigenvalues of the normalized graph beside the known vectors, descending."""
+    """Largest eigenvalues of the normalized graph orthogonal to known vectors, descending."""
     n = similar.shape[0]
 
     def apply(x: Array) -> Array:
@@ -190,7 +190,7 @@ def _lanczos(
 
 
 def _patience(n: int) -> int:
-    """Restarts of Lanczos that are worth waiting for."""
+    """Largest number of restarts of Lanczos."""
     multigrid = n > FACTOR_ROWS and find_spec("pyamg") is not None
     return min(RESTARTS, RESTARTS_BEFORE_MULTIGRID) if multigrid else RESTARTS
 
@@ -209,7 +209,7 @@ def _where_lanczos_is_slow(
     n = similar.shape[0]
     matrix = sparse.csr_array(sparse.eye_array(n) - similar)
     multigrid = None if n <= FACTOR_ROWS else _multigrid(matrix, known, k + GUARD_VECTORS, flat)
-    if multigrid is None and n <= MOST_FACTOR_ROWS:
+    if multigrid is None and n <= MAX_FACTOR_ROWS:
         wanted = k + known.shape[1]
         values, vectors = eigsh(
             sparse.csc_array(matrix), wanted, sigma=-1e-4, which="LM", v0=start, tol=tol
@@ -228,11 +228,11 @@ def _where_lanczos_is_slow(
         return np.asarray(matrix @ x)
 
     operator = LinearOperator((n, n), matvec=apply, matmat=apply, dtype=np.float64)
-    beside = known if known.shape[1] else None  # SciPy before 1.14 stumbles over no columns
+    constraints = known if known.shape[1] else None  # SciPy before 1.14 stumbles over no columns
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the residual is looked at below
         values, vectors = lobpcg(
-            operator, guess, M=preconditioner, Y=beside, largest=False, tol=1e-5, maxiter=200
+            operator, guess, M=preconditioner, Y=constraints, largest=False, tol=1e-5, maxiter=200
         )
     order = np.argsort(values, kind="stable")[:k]
     values, vectors = values[order], vectors[:, order]

@@ -160,7 +160,7 @@ class GrowingGraph:
 
     @property
     def arrays(self) -> tuple[Array, Array, Array]:
-        """What compiled loops take."""
+        """Arrays for the compiled loops."""
         return self.neighbors, self.lengths, self.degrees
 
     def as_csr(self) -> sparse.csr_array:

@@ -32,7 +32,7 @@ MARGIN = 1e-7
 class RowSearch:
     """Search for nearest rows among some of the rows.
 
-    Distances are computed anew from the differences: the product form that searches in many
+    Distances are recomputed from the differences: the product form that searches in many
     dimensions use loses those between rows that are nearly the same.
 
     Parameters

@@ -28,7 +28,7 @@ from sidelight.graphs._nearest import (
 Metric = Literal["euclidean", "precomputed"]
 Disconnected = Literal["bridge", "largest", "raise"]
 
-#: Parts of at most so many rows look for their nearest other row all at once.
+#: Parts of at most this many rows look for their nearest other row all at once.
 SMALL_PART = 64
 
 #: Sizes of parts that a message names.
@@ -219,7 +219,7 @@ def _warn(message: str) -> None:
 
 
 def _named_sizes(sizes: Array) -> str:
-    """Say how many parts there are, and the sizes of the largest."""
+    """Text of the number of components and the sizes of the largest."""
     largest = [f"{size:,}" for size in np.sort(sizes)[::-1][:NAMED_PARTS]]
     rest = len(sizes) - len(largest)
     named = [*largest, f"{rest:,} more of fewer"] if rest else largest

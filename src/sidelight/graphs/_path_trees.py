@@ -33,7 +33,7 @@ class DynamicPathTrees:
     """Shortest paths from some vertices of a graph that changes (Law 2006, algorithms 3.5 to 3.7).
 
     ``g_aj`` for the sources ``a`` and all vertices ``j``, exact after every change. Vertices behind
-    an edge that grew longer or vanished are reached anew from the rest of the tree, edges that grew
+    an edge that grew or vanished are reached again from the rest of the tree; edges that grew
     shorter or are new pass on what they gain; trees do not depend on each other and are repaired by
     threads. Takes ``O(m n)`` memory, and ``O(q δ log δ)`` time per tree for ``δ`` vertices that
     change.
@@ -91,7 +91,7 @@ class DynamicPathTrees:
 
     @property
     def graph(self) -> sparse.csr_array:
-        """The graph as it is now."""
+        """The current graph."""
         return self._graph.as_csr()
 
     def lengths(self, pairs: Any) -> Array:
@@ -178,7 +178,7 @@ class DynamicPathTrees:
         return pairs, through
 
     def move_source(self, position: int, vertex: int) -> None:
-        """Let the tree at a position start from another vertex, found anew.
+        """Recompute the tree at a position from another source vertex.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-from ._build import MOST_ROWS as MOST_ROWS
+from ._build import MAX_ROWS as MAX_ROWS
 from ._geodesics import run_blocks as run_blocks
 from ._growing import larger as larger
 from ._laplacian import check_graph as check_graph

@@ -1,4 +1,4 @@
-"""Tables, pairs and labels from and to files; every file is written beside and then renamed."""
+"""Tables, pairs and labels from and to files; every file is replaced atomically."""
 
 from sidelight._lazy import attach
 

@@ -15,7 +15,7 @@ from sidelight.exceptions import InvalidRequest, SidelightError
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Write beside the target, then rename.
+    """Write a temporary file in the same folder, then rename it to the target.
 
     The block gets the path of a temporary file in the same folder, with the same suffix. When the
     block ends well the temporary file takes the place of the target in one step; when it raises
@@ -39,7 +39,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_together(writers: Mapping[Path, Callable[[Path], None]]) -> None:
-    """Write several files, or none: all are written beside before the first is renamed."""
+    """Write several files, or none: all temporary files are written before the first is renamed."""
     with contextlib.ExitStack() as stack:
         beside = {path: stack.enter_context(atomic_write(path)) for path in writers}
         for path, write in writers.items():
@@ -47,7 +47,7 @@ def write_together(writers: Mapping[Path, Callable[[Path], None]]) -> None:
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
-    """Say now, rather than after long work, that a file cannot be written there."""
+    """Raise before long work if a file cannot be written there."""
     target = check_name(path)
     mode = _mode(target)
     if mode is not None and stat.S_ISDIR(mode):
@@ -65,7 +65,7 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
 
 
 def check_can_be_read_again(path: str | os.PathLike[str]) -> None:
-    """Refuse a pipe or a device, where a file cannot be looked at before it is in its place."""
+    """Raise on a pipe or a device, where a file cannot be checked before it is in its place."""
     target = Path(path)
     if target.exists() and not target.is_file() and not target.is_dir():
         raise SidelightError(
@@ -75,7 +75,7 @@ def check_can_be_read_again(path: str | os.PathLike[str]) -> None:
 
 
 def check_name(path: str | os.PathLike[str]) -> Path:
-    """Refuse a name that is not text: Arrow cannot open such files, nor can messages name them."""
+    """Raise on a name that is not text: neither Arrow nor messages can use such names."""
     try:
         os.fspath(path).encode()
     except UnicodeEncodeError:
@@ -86,7 +86,7 @@ def check_name(path: str | os.PathLike[str]) -> Path:
 
 
 def _mode(path: Path) -> int | None:
-    """What kind of file a path leads to; None where there is none yet."""
+    """File mode at a path; None where there is no file yet."""
     try:
         return path.stat().st_mode
     except FileNotFoundError:
@@ -103,7 +103,7 @@ def _mode(path: Path) -> int | None:
 def check_apart(
     outputs: Iterable[str | os.PathLike[str]], inputs: Iterable[str | os.PathLike[str]]
 ) -> None:
-    """Refuse an output that is an input, or the same file as another output, by whatever name."""
+    """Raise if an output is an input, or the same file as another output, by whatever name."""
     written = [Path(path) for path in outputs]
     for path, source in itertools.product(written, map(Path, inputs)):
         if is_same_file(path, source):
@@ -132,7 +132,7 @@ def is_same_file(one: Path, other: Path) -> bool:
 
 
 def _flush(path: Path) -> None:
-    """Put the bytes on the disk: some file systems only tell here that it is full."""
+    """Flush the bytes to the disk: some file systems report only here that it is full."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())
 

@@ -1,4 +1,4 @@
-"""Single columns: ids, labels, numbers, and the words to say what is wrong with them."""
+"""Single columns: ids, labels and numbers, and messages about bad values in them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def id_values(column: pa.ChunkedArray, name: str, path: Path) -> npt.NDArray[Any
 
 
 def repetitions(texts: Sequence[str]) -> str:
-    """Say which values occur more than once, and the data rows of the first of them, from 1."""
+    """Text of the values that occur more than once, with data rows of the first of them, from 1."""
     repeated = [text for text, n in Counter(texts).items() if text and n > 1]
     rows = [str(row) for row, text in enumerate(texts, start=1) if text == repeated[0]]
     shown = listed(rows) if len(rows) <= 5 else f"{', '.join(rows[:5])} and {len(rows) - 5} more"
@@ -68,7 +68,7 @@ def repetitions(texts: Sequence[str]) -> str:
 
 
 def repeated_ids(column: pa.ChunkedArray, share: float) -> str:
-    """What occurs more than once in a column that else looks like ids; nothing if it does not.
+    """Text of the values that repeat in a column that else looks like ids; empty if there are none.
 
     Categories repeat most of their values, ids with a mistake in them a few: at most a ``share`` of
     the values were there before.
@@ -148,7 +148,7 @@ def check_finite(
     *,
     allow_missing: bool = False,
 ) -> None:
-    """Find infinite and (unless they may be) missing numbers; say where the first one is."""
+    """Raise at infinite and (unless allowed) missing numbers, with the place of the first one."""
     is_good = _is_number_or_missing if allow_missing else np.isfinite
     if sparse.issparse(X):
         bad = np.flatnonzero(~is_good(X.data))
@@ -210,7 +210,7 @@ def quoted(names: Sequence[Any], limit: int = 5) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """What another library says is wrong, in one line."""
+    """First line of another library's error message."""
     return str(error).split("\n")[0].rstrip(".")
 
 

@@ -1,4 +1,4 @@
-"""Which column names the rows: found by its name or its values, or asked for where both could be.
+"""Which column holds row ids: found by name or values, or chosen by the user if ambiguous.
 
 A column of whole numbers that only names rows must not become a feature, and constraints by its
 numbers must not become positions. Without ``id_column`` the rows are named by
@@ -48,22 +48,22 @@ THINGS = (
     "record|row|sample|session|student|subject|transaction|user"
 )
 THING_ID = re.compile(f"(?:{THINGS})s?(?:id|nr|no)")
-#: What every name has in it that says so.
+#: What every name of an id column contains.
 HINT = re.compile("|".join(sorted({*ID_WORDS, *COUNTER_NAMES})))
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 #: Whole numbers beyond this are not all there among floating-point numbers.
 EXACT = 2**53
-#: So many columns of each kind are told of one by one.
-MOST_NOTES = 5
-#: So many values tell most columns of measurements from ids.
+#: Largest number of columns of each kind with a note of their own.
+MAX_NOTES = 5
+#: Number of values that distinguish most columns of measurements from ids.
 HEAD = 64
 
 Named = Callable[[], Iterable[str]]
 
 
 def sounds_like_ids(name: str) -> bool:
-    """Whether the name of a column says that it names rows."""
+    """Whether the name of a column suggests that it holds row ids."""
     plain = name.strip().lower()
     if HINT.search(plain) is None:  # most names: a table may have very many
         return False
@@ -76,7 +76,7 @@ def sounds_like_ids(name: str) -> bool:
 def find_id_column(
     raw: Raw, taken: set[str | None], path: Path, named: Named | None
 ) -> tuple[str | None, str]:
-    """Find the column that names the rows, and say why; None if positions do.
+    """Find the column of row ids, with the reason; None if rows go by position.
 
     Parameters
     ----------
@@ -111,26 +111,26 @@ def find_id_column(
 
 
 def notes_on_features(raw: Raw, features: Sequence[str], X: Any) -> list[str]:
-    """Tell of features that look as if they only named or counted the rows."""
+    """Notes on features that look like row ids or row numbers."""
     counters = _counters(raw, features, X)
     named = [name for name in features if raw.has_names and sounds_like_ids(name)]
-    told = set(named)
-    counting = [name for name in counters if name not in told]
-    notes = [_note_on_name(raw, name) for name in named[:MOST_NOTES]]
-    for name in counting[:MOST_NOTES]:
+    noted = set(named)
+    counting = [name for name in counters if name not in noted]
+    notes = [_note_on_name(raw, name) for name in named[:MAX_NOTES]]
+    for name in counting[:MAX_NOTES]:
         low, high = counters[name]
         notes.append(
             f"The column {name!r} numbers the rows ({low} to {high}) and is used as a feature; "
             f"if it only names them: --id-column {name}, or --drop {name}."
         )
-    others = [*named[MOST_NOTES:], *counting[MOST_NOTES:]]
+    others = [*named[MAX_NOTES:], *counting[MAX_NOTES:]]
     if others:
         notes.append(note_on_others(others))
     return notes
 
 
 def notes_on_repeated_ids(raw: Raw, features: Sequence[str]) -> list[str]:
-    """Tell of columns that look like ids but name rows twice: rows go by their numbers then."""
+    """Notes on columns that look like ids but repeat values, so that rows go by their numbers."""
     notes = []
     for name in features:
         says_so = sounds_like_ids(name)
@@ -142,17 +142,17 @@ def notes_on_repeated_ids(raw: Raw, features: Sequence[str]) -> list[str]:
                 f"Column {name!r} looks like ids, but names rows twice: {twice}; rows go by their "
                 "numbers, counted from 0. If they should go by it, make the ids different."
             )
-    return notes[:MOST_NOTES]
+    return notes[:MAX_NOTES]
 
 
 def note_on_others(names: Sequence[str]) -> str:
-    """Tell of more such features than can be told of one by one."""
+    """Note on the further features beyond those that get a note of their own."""
     many = f"{len(names):,} more columns look" if len(names) > 1 else "1 more column looks"
     return f"{many} like names or numbers of the rows, used as features: {quoted(names, limit=3)}."
 
 
 def _note_on_name(raw: Raw, name: str) -> str:
-    """Tell of a feature whose name says that it names the rows."""
+    """Note on a feature whose name suggests row ids."""
     if _names_each_row(raw.column(name)):
         hint = f"; if it only names the rows: --id-column {name}, or --drop {name}."
     else:

@@ -148,7 +148,7 @@ def fill_overlapping(
     *,
     safe_ids: bool = False,
 ) -> None:
-    """Write columns to the path itself, and beside them all clusters where these overlap.
+    """Write columns to the path, with all clusters of every row where clusters overlap.
 
     ``memberships`` are of shape (n, n_clusters); the clusters of a row are parted by blanks.
     """

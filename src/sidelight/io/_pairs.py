@@ -71,7 +71,7 @@ def read_pairs(path: str | os.PathLike[str], ids: npt.ArrayLike) -> npt.NDArray[
 
 
 def rows_named_in_pairs(path: str | os.PathLike[str]) -> set[str]:
-    """Everything that a file of pairs names rows by, as text."""
+    """Names of rows in a file of pairs, as text."""
     pairs = _pairs(check_readable(path))
     return {name for line, pair in pairs if line > 1 or not _is_header(pair) for name in pair}
 

@@ -1,4 +1,4 @@
-"""Columns of any type, as a file or a data frame has them: in memory, or read when asked for."""
+"""Columns of any type, from a file or a data frame: in memory, or read on demand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Columns(Protocol):
+class ColumnTable(Protocol):
     """Named columns of equal length."""
 
     @property
@@ -28,15 +28,15 @@ class Columns(Protocol):
     def column(self, name: str) -> pa.ChunkedArray:
         """One column."""
 
-    def select(self, names: Sequence[str]) -> Columns:
+    def select(self, names: Sequence[str]) -> ColumnTable:
         """Some of the columns, in this order."""
 
     def blocks(self, n_rows: int) -> Iterator[ArrowColumns]:
-        """Consecutive blocks of at most so many rows."""
+        """Consecutive blocks of at most ``n_rows`` rows."""
 
 
 class NamedColumns:
-    """What a table with named columns answers where other formats know more."""
+    """Default answers of a table with named columns, where other formats have more information."""
 
     own_label = None  # no column is a label by the format itself
     zero_based = None  # columns are not numbered
@@ -74,13 +74,13 @@ class ArrowColumns(NamedColumns):
         return ArrowColumns(self.table.select(list(names)))
 
     def blocks(self, n_rows: int) -> Iterator[ArrowColumns]:
-        """Consecutive blocks of at most so many rows; nothing is copied."""
+        """Consecutive blocks of at most ``n_rows`` rows, without a copy."""
         for start in range(0, self.n_rows, n_rows):
             yield ArrowColumns(self.table.slice(start, n_rows))
 
 
 class ParquetColumns(NamedColumns):
-    """Columns of a Parquet file, of which each is read when it is asked for.
+    """Columns of a Parquet file, each read on demand.
 
     Memory: one column, or one block of rows.
 
@@ -116,7 +116,7 @@ class ParquetColumns(NamedColumns):
         return ParquetColumns(self.path, names)
 
     def blocks(self, n_rows: int) -> Iterator[ArrowColumns]:
-        """Read consecutive blocks of at most so many rows."""
+        """Read consecutive blocks of at most ``n_rows`` rows."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -127,7 +127,7 @@ class ParquetColumns(NamedColumns):
 
 @contextlib.contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Turn what Arrow says about a damaged file into a sentence."""
+    """Turn Arrow's error about a damaged file into a sentence."""
     import pyarrow as pa
 
     try:

@@ -28,7 +28,7 @@ from sidelight.io._id_column import (
     notes_on_features,
     notes_on_repeated_ids,
 )
-from sidelight.io._raw_columns import ArrowColumns, Columns, ParquetColumns
+from sidelight.io._raw_columns import ArrowColumns, ColumnTable, ParquetColumns
 from sidelight.io.formats._formats import read_raw, table_format
 
 
@@ -57,7 +57,7 @@ class Table:
         What was decided while reading, as sentences for the user.
     zero_based : bool or None
         For a libsvm file, whether its first feature has the number 0.
-    columns : Columns or None
+    columns : ColumnTable or None
         The features as the file has them, of any type (``as_columns=True``).
     """
 
@@ -72,7 +72,7 @@ class Table:
     truth_column: str | None = None
     notes: tuple[str, ...] = ()
     zero_based: bool | None = None
-    columns: Columns | None = None
+    columns: ColumnTable | None = None
 
     @property
     def n_rows(self) -> int:
@@ -107,7 +107,7 @@ def read_table(
     as_columns: bool = False,
     named: Named | None = None,
 ) -> Table:
-    """Read a table from a file; its suffix says how.
+    """Read a table from a file, in the format of its suffix.
 
     ``.csv``, ``.csv.gz``, ``.tsv`` (with a header line; UTF-8, UTF-16 or Windows-1252; comma,
     semicolon, tab or vertical bar between the values), ``.xlsx``, ``.xlsm`` (needs openpyxl),
@@ -176,6 +176,7 @@ def read_table(
     >>> table.ids.tolist(), table.labels.tolist()
     (['ann', 'bob'], ['A', ''])
     """
+    # Ids and labels are kept as written: 007 is not 7.
     file = check_readable(path)
     special = [name for name in (id_column, label_column, truth_column) if name is not None]
     kind = table_format(file)
@@ -199,7 +200,7 @@ def read_table(
 
 
 def table_of_columns(
-    columns: Columns,
+    columns: ColumnTable,
     path: Path,
     *,
     ids: npt.NDArray[Any] | None = None,
@@ -209,7 +210,7 @@ def table_of_columns(
     columns_used: Sequence[str] | None = None,
     drop: Sequence[str] = (),
 ) -> Table:
-    """Tell ids, labels and features of named columns in memory apart, as those of a file.
+    """Split named columns in memory into ids, labels and features, as :func:`read_table` does.
 
     ``ids`` are names that the rows have besides all columns; ``path`` stands for the file.
     """
@@ -261,7 +262,7 @@ def _assign_roles(
     named: Named | None,
     find_ids: bool = True,
 ) -> Table:
-    """Tell ids, labels and features apart."""
+    """Split columns into ids, labels and features."""
     wanted = [id_column, label_column, truth_column, *(columns or ()), *drop]
     _check_names(raw.names, [name for name in wanted if name is not None], path)
     notes: list[str] = list(getattr(raw, "notes", ()))
@@ -310,8 +311,8 @@ def _assign_roles(
     )
 
 
-def _columns(raw: Any, features: list[str]) -> Columns:
-    """The features as they are."""
+def _columns(raw: Any, features: list[str]) -> ColumnTable:
+    """The feature columns, unchanged."""
     columns = ArrowColumns(raw.table) if hasattr(raw, "table") else raw
     return columns.select(features)
 

@@ -86,7 +86,7 @@ def fill_table(
 
 
 def check_table_path(path: str | os.PathLike[str]) -> str:
-    """Check that a table can be kept in such a file, and tell its format."""
+    """Check that a table can be written to such a file, and return its format."""
     kind = table_format(Path(path))
     if kind not in ("csv", "parquet", "npy"):
         raise SidelightError(

@@ -13,7 +13,7 @@ from ._ids import alike_hint as alike_hint
 from ._ids import as_typed as as_typed
 from ._ids import harmless as harmless
 from ._raw_columns import ArrowColumns as ArrowColumns
-from ._raw_columns import Columns as Columns
+from ._raw_columns import ColumnTable as ColumnTable
 from ._table import check_readable as check_readable
 from .formats._arrow import check_header as check_header
 from .formats._arrow import with_plain_types as with_plain_types

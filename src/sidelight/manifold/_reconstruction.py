@@ -175,11 +175,11 @@ def weights_of_gram(gram: Array, reg: float = REGULARIZATION) -> Array:
 
 
 def usable_neighbors(n_neighbors: int, n_samples: int, n_components: int) -> int:
-    """Number of neighbors, at most all other rows, which is told; raise where they are too few."""
+    """Number of neighbors, at most that of the other rows (with a warning); raises if too few."""
     usable = min(n_neighbors, n_samples - 1)
     if usable <= n_components:
         raise SidelightError(
-            f"{counted(usable, 'neighbor')} of a row cannot tell "
+            f"{counted(usable, 'neighbor')} of a row cannot determine "
             f"{counted(n_components, 'dimension')}"
             f"{worded(f' (n_samples = {n_samples})', '')}; more than "
             f"{n_components} are needed."

@@ -16,7 +16,7 @@ from sidelight.exceptions import SidelightError
 
 @dataclass(frozen=True)
 class KeptColumns:
-    """Columns that count, less what those to ignore say about them.
+    """The columns in use, with the linear influence of the ignored columns removed.
 
     ``x_kept - (x_ignored - mean) B``: with ``B`` the least-squares regression of the columns that
     count on the ignored ones, no linear effect of these is left.
@@ -48,7 +48,7 @@ class KeptColumns:
 def keep_columns(
     rows: Any, ignore: Sequence[int | str] | None, names: Array | None
 ) -> KeptColumns | None:
-    """Learn which columns count and what the ignored ones say about them; None keeps all.
+    """Learn the columns in use and their regression on the ignored ones; None keeps all.
 
     Parameters
     ----------
@@ -74,12 +74,14 @@ def keep_columns(
             f"{setting('ignore')} names all {counted(width, 'column')}: none is left for the "
             "distances."
         )
-    beside, values = rows[:, ignored].astype(np.float64), rows[:, kept].astype(np.float64)
-    mean = beside.mean(axis=0)
+    covariates, values = rows[:, ignored].astype(np.float64), rows[:, kept].astype(np.float64)
+    mean = covariates.mean(axis=0)
     # Units of the columns would decide which of them count as constant.
-    spread = np.abs(beside - mean).max(axis=0)
+    spread = np.abs(covariates - mean).max(axis=0)
     spread[spread == 0] = 1.0
-    effect = np.linalg.lstsq((beside - mean) / spread, values - values.mean(axis=0), rcond=None)[0]
+    effect = np.linalg.lstsq(
+        (covariates - mean) / spread, values - values.mean(axis=0), rcond=None
+    )[0]
     return KeptColumns(kept, ignored, mean, effect / spread[:, None])
 
 
@@ -118,7 +120,7 @@ class Anchors:
     rows: Array
     places: Array
 
-    def among(self, kept: Array) -> Anchors:
+    def restricted_to(self, kept: Array) -> Anchors:
         """The anchors among some of the rows, which have other positions then."""
         found = np.isin(self.rows, kept)
         return Anchors(np.searchsorted(kept, self.rows[found]), self.places[found])

@@ -1,4 +1,4 @@
-"""What learned distances share: a linear map, its distances, and pairs to be measured."""
+"""Shared parts of learned distances: a linear map, its distances, and pairs to be measured."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _MetricBase(LinearTransformer):
         return d if n_components is None else int(n_components)
 
     def _warn_of_rank(self, rank: int, reason: str) -> None:
-        """Warn that more directions were asked for than mean anything."""
+        """Warn that more directions were requested than the metric has."""
         n_components: int | None = getattr(self, "n_components", None)
         if n_components is not None and n_components > rank:
             warn(

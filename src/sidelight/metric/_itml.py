@@ -46,7 +46,7 @@ class ITML(_MetricBase):
     still there; here Newton's method finds it, and the duality gap tells how near it is. Read more
     in the :doc:`user guide </metric/index>`.
 
-    On rows that nothing was said about, k-means on the mapped rows was worse than on the rows
+    On rows without constraints, k-means on the mapped rows was worse than on the rows
     themselves with some amounts of correct pairs on glass, wdbc and wine
     (:doc:`the comparison of all methods </does_knowledge_help>`).
 
@@ -130,7 +130,7 @@ class ITML(_MetricBase):
         self._set_map(root(map_back @ map_back.T), rows.dtype)
 
     def _search(self, problem: Problem) -> MetricPoint:
-        """Search until the gap is small; where it is not, say what that means."""
+        """Search until the gap is small; warn with its meaning if it stays larger."""
         metric = np.eye(problem[0].shape[1])
         self.n_iter_ = 0
         with fit_progress(type(self).__name__, self.max_iter, verbose=self.verbose) as progress:

@@ -12,7 +12,7 @@ import numpy as np
 from sidelight._typing import Array
 
 #: Largest number of steps of conjugate gradients for one direction.
-MOST_INNER = 200
+MAX_INNER = 200
 
 #: Factor by which the prices grow, and the gap at which they do, as a share of the objective.
 GROWTH = 3.0
@@ -105,7 +105,7 @@ def point_at(root: Array, problem: Problem) -> MetricPoint:
 
 
 def _newton_step(here: MetricPoint, problem: Problem) -> MetricPoint | None:
-    """Go along Newton's direction as far as it gains; None where nothing is gained any more."""
+    """Line search along Newton's direction; None where nothing is gained any more."""
     active = here.pull != 0
     curvature = problem[-1][active] / here.p[active] ** 2
     direction = _direction(here.gradient, here.u[active], curvature)
@@ -131,7 +131,7 @@ def _direction(gradient: Array, u: Array, curvature: Array) -> Array:
     ahead = rest
     square = float(np.sum(rest * rest))
     enough = square * min(0.1, square**0.25) ** 2
-    for _ in range(MOST_INNER):
+    for _ in range(MAX_INNER):
         if square <= enough:
             break
         bent = np.einsum("nd,nd->n", u @ ahead, u) * curvature

@@ -118,7 +118,7 @@ class MMC(_MetricBase):
         self._search(scatter, (pairs.apart_weight[:, None] * far)[differs], rows.dtype)
 
     def _search(self, scatter: Array, far: Array, dtype: np.dtype[Any]) -> None:
-        """Search until the gap is small; where it is not, say what that means."""
+        """Search until the gap is small; warn with its meaning if it stays larger."""
         search = (search_diagonal if self.shape == "diagonal" else search_full)(
             scatter, far, self.tol
         )

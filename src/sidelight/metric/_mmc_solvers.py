@@ -14,7 +14,7 @@ from sidelight._typing import Array
 
 @dataclass(frozen=True)
 class MetricStep:
-    """Where a solver is: its objective, a bound on the distance to the optimum, and the map."""
+    """Current state of a solver: objective, bound on the distance to the optimum, and map."""
 
     objective: float
     duality_gap: float

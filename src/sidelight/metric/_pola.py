@@ -119,7 +119,7 @@ class POLA(PairStream, _MetricBase):
         return self
 
     def same(self, pairs: Any, X: Any = None) -> Array:
-        """Tell whether the rows of each pair belong together.
+        """Whether the rows of each pair belong together.
 
         Parameters
         ----------

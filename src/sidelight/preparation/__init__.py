@@ -1,4 +1,4 @@
-"""Preparation: from a table as people have it to features, every decision told and kept."""
+"""Preparation: from tables of mixed columns to features, every decision documented and kept."""
 
 from sidelight._lazy import attach
 

@@ -1,4 +1,4 @@
-"""What a column holds, found out from its type, its values and its name."""
+"""Kind of a column, decided by its type, its values and its name."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from sidelight.preparation._reading import Dated, Numbered, RawColumn
 from sidelight.preparation._texts import Coded
 from sidelight.preparation._vocabulary import CODE_NAME, in_order, no_and_yes
 
-#: Levels in less than this share of the rows are joined, and so are those beyond so many.
-RARE, MOST_LEVELS = 0.01, 30
-#: Texts of so many words on average, most of them different, are texts, not categories.
+#: Levels in less than this share of the rows are joined, and so are those beyond this number.
+RARE, MAX_LEVELS = 0.01, 30
+#: Texts of this many words on average, most of them different, are texts, not categories.
 TEXT_WORDS, TEXT_DIFFERENT = 3.0, 0.3
 #: Other texts of which more than this share is different name rows rather than describe them.
 ALL_DIFFERENT = 0.5
@@ -27,11 +27,11 @@ ALL_DIFFERENT = 0.5
 NEARLY_EMPTY = 0.05
 #: Positive numbers of a larger skewness go through a logarithm if that halves it.
 SKEWED = 1.0
-#: So many rows tell the shape of a distribution.
+#: Number of rows that show the shape of a distribution.
 SAMPLE = 50_000
-#: Codes such as those of shops are categories if there are no more than so many.
-MOST_CODES = 10
-#: A column that counts the rows is recognized from so many rows on.
+#: Codes such as those of shops are categories if there are no more than this many.
+MAX_CODES = 10
+#: A column that counts the rows is recognized from this many rows on.
 COUNTER_ROWS = 20
 
 #: Kinds that can be asked for, with what they mean where it is not the word itself.
@@ -49,8 +49,8 @@ ASKED = {
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the user says about a column.
+class ColumnChoice:
+    """The user's choices for a column.
 
     Attributes
     ----------
@@ -64,14 +64,14 @@ class Asked:
     levels: tuple[str, ...] = ()
 
 
-def decide(raw: RawColumn, asked: Asked) -> ColumnPlan:
+def decide(raw: RawColumn, asked: ColumnChoice) -> ColumnPlan:
     """Decide what becomes of a column.
 
     Parameters
     ----------
     raw : RawColumn
         The column.
-    asked : Asked
+    asked : ColumnChoice
         What the user says about it.
     """
     import pyarrow as pa
@@ -84,7 +84,7 @@ def decide(raw: RawColumn, asked: Asked) -> ColumnPlan:
     if types.is_nested(column.type):
         return ColumnPlan(name, ASIDE, "holds lists or records, not values", column.null_count)
     if asked.kind is not None:
-        return _as_asked(raw, asked)
+        return _plan_as_chosen(raw, asked)
     if types.is_boolean(column.type):
         return _levels_plan(name, raw.coded)
     if types.is_dictionary(column.type) and column.type.ordered:
@@ -96,7 +96,7 @@ def decide(raw: RawColumn, asked: Asked) -> ColumnPlan:
     return _names_plan(raw) or _levels_plan(name, raw.coded)
 
 
-def _as_asked(raw: RawColumn, asked: Asked) -> ColumnPlan:
+def _plan_as_chosen(raw: RawColumn, asked: ColumnChoice) -> ColumnPlan:
     """Follow the user; raise where the column cannot be read like that."""
     name, kind = raw.name, ASKED[asked.kind or ""]
     if kind == "number":
@@ -172,21 +172,21 @@ def _number_plan(raw: RawColumn, numbered: Numbered) -> ColumnPlan:
     if named and _is_code(name):
         return _code_plan(name, raw.coded)
     scale = _skewed(sample, low)
-    told = "skewed, so its logarithm" if scale else ""
+    note = "skewed, so its logarithm" if scale else ""
     if named and _numbers_rows(values, low, high):
-        told = f"each of {low:.0f} to {high:.0f} once; drop it if it only names the rows"
+        note = f"each of {low:.0f} to {high:.0f} once; drop it if it only names the rows"
     plan = _plain_number(name, numbered)
-    return replace(plan, log_scale=scale, how="; ".join(filter(None, [plan.how, told])))
+    return replace(plan, log_scale=scale, how="; ".join(filter(None, [plan.how, note])))
 
 
 def _is_code(name: str) -> bool:
-    """Whether the name of a column says that its values are codes, not amounts or kinds."""
+    """Whether the name of a column suggests codes, not amounts or kinds."""
     return bool(CODE_NAME.search(name)) or sounds_like_ids(name)
 
 
 def _code_plan(name: str, coded: Coded) -> ColumnPlan:
-    """Few codes are categories; many only repeat in finer steps what other columns say."""
-    if len(coded.levels) > MOST_CODES:
+    """Plan for codes: few become categories; many are set aside as finer steps of other columns."""
+    if len(coded.levels) > MAX_CODES:
         how = f"{len(coded.levels):,} different codes, by its name; {name}=category counts them"
         return ColumnPlan(name, ASIDE, how, coded.n_missing)
     return _category_plan(name, coded, at_least=2, because="codes, by its name")
@@ -282,7 +282,7 @@ def _levels_plan(name: str, coded: Coded) -> ColumnPlan:
         return ColumnPlan(name, "category", levels[0], coded.n_missing, levels=(levels[0],))
     if len(levels) == 2:
         return _two(name, coded)
-    ordered = in_order(levels) if len(levels) <= MOST_LEVELS else None
+    ordered = in_order(levels) if len(levels) <= MAX_LEVELS else None
     if ordered is not None:
         return ColumnPlan(name, "ordered", _order_words(ordered), coded.n_missing, levels=ordered)
     if _is_prose(coded):
@@ -317,7 +317,7 @@ def _is_prose(coded: Coded) -> bool:
 
 
 def _two(name: str, coded: Coded) -> ColumnPlan:
-    """Two levels: yes and no where the words say so."""
+    """Plan for two levels: yes and no where the words mean that."""
     pair = no_and_yes(coded.levels)
     levels = pair or tuple(sorted(coded.levels))
     kind = "category" if pair is None else "yes-no"
@@ -364,12 +364,12 @@ def _order_words(levels: Sequence[str]) -> str:
 
 
 def _category_plan(name: str, coded: Coded, *, at_least: int, because: str = "") -> ColumnPlan:
-    """Categories whose rare levels are joined; ``at_least`` so many levels must not be rare."""
+    """Plan for categories with rare levels joined; ``at_least`` levels must not be rare."""
     share = RARE * len(coded.codes)
     common = coded.counts >= max(share, 2)
     if np.count_nonzero(common) < at_least:  # of few rows, once may be often enough
         common = coded.counts >= share
-    n_kept = min(int(np.count_nonzero(common)), MOST_LEVELS)
+    n_kept = min(int(np.count_nonzero(common)), MAX_LEVELS)
     n_joined = len(coded.levels) - n_kept
     if n_kept < at_least:
         return ColumnPlan(
@@ -380,7 +380,7 @@ def _category_plan(name: str, coded: Coded, *, at_least: int, because: str = "")
             coded.n_missing,
         )
     if n_joined == 1 or n_kept == 0:  # a single rare level needs no other name
-        n_kept, n_joined = min(len(coded.levels), MOST_LEVELS), 0
+        n_kept, n_joined = min(len(coded.levels), MAX_LEVELS), 0
         n_joined = len(coded.levels) - n_kept
     how = counted(n_kept, "level")
     if n_joined:

@@ -25,7 +25,7 @@ class TextPreparer:
     """Counts of the words in columns of text.
 
     Words are what stands between blanks and punctuation, in lower case, of at least two letters or
-    digits: no language is assumed. Words of too few documents say nothing, those of too many are
+    digits: no language is assumed. Words of too few documents are noise, those of too many are
     the glue of the language; both are left out.
 
     Parameters

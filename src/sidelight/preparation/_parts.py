@@ -36,8 +36,8 @@ DAY = 86_400.0
 YEAR = 365.2425 * DAY
 #: Dates have a season if they span more than a year and a half, and weekdays after three weeks.
 SEASONS_FROM, WEEKDAYS_FROM = 1.5 * YEAR, 21 * DAY
-#: Texts have at most so many words, of which so many directions are kept.
-MOST_WORDS, DIRECTIONS = 2000, 20
+#: Largest number of words of texts, and of directions that are kept of them.
+MAX_WORDS, DIRECTIONS = 2000, 20
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Scale:
 
     @property
     def entry(self) -> float:
-        """Value of a column that says that a row has a level."""
+        """Value in a column of indicators for a row that has the level."""
         return float(np.sqrt(self.mismatch / 2))
 
     def center_and_scale(self, values: FloatArray) -> tuple[float, float]:
@@ -88,7 +88,7 @@ class Scale:
         return low + float(standard.mean_[0]) * reach, float(standard.scale_[0]) * reach
 
 
-class Part(Protocol):
+class ColumnFeatures(Protocol):
     """Features of one column."""
 
     plan: ColumnPlan
@@ -101,7 +101,7 @@ class Part(Protocol):
         """The same features in units of the table: not scaled, levels as 0 and 1."""
 
 
-def make_part(plan: ColumnPlan, column: TypedColumn, scale: Scale) -> Part:
+def make_part(plan: ColumnPlan, column: TypedColumn, scale: Scale) -> ColumnFeatures:
     """Fit the features of a column."""
     if plan.kind in ("number", "ordered"):
         return NumberPart(plan, column.values, scale)
@@ -143,7 +143,7 @@ class NumberPart:
         block[:, 0] = x * self.gain
 
     def plain(self, values: npt.NDArray[Any]) -> FloatArray:
-        """The numbers, or ranks, as they are; 1 where one was missing."""
+        """The unscaled numbers, or ranks; with an indicator of missing ones if there were any."""
         x = values if values.dtype.kind == "f" else np.where(values < 0, np.nan, values)
         return np.column_stack([x, np.isnan(x)]) if self.mark else x[:, None]
 
@@ -293,7 +293,7 @@ class TextPart:
             token_pattern=r"(?u)\b[^\W\d_]\w+\b",
             min_df=min(max(2, len(present) // 1000), 10),
             max_df=0.5,
-            max_features=MOST_WORDS,
+            max_features=MAX_WORDS,
             sublinear_tf=True,
         )
         try:

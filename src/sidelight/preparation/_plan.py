@@ -1,4 +1,4 @@
-"""What is decided about a column, and the short table that tells."""
+"""Decisions about columns, and the short table that lists them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ColumnPlan:
     weight : float
         How many features the column counts as in a squared distance.
     levels : tuple of str
-        Levels that are told apart: most frequent first for ``category``, in their order for
+        Levels that are distinguished: most frequent first for ``category``, in their order for
         ``ordered``, no and yes for ``yes-no``.
     joined : bool
         Whether all other levels count as one, called "other".
@@ -64,12 +64,12 @@ class ColumnPlan:
         how = [self.how] if self.how else []
         if self.n_missing:
             gaps = counted(self.n_missing, "gap")
-            told = "left to the method" if missing == "keep" else "filled and marked"
+            treatment = "left to the method" if missing == "keep" else "filled and marked"
             if self.kind == "text":
-                told = "as texts without words"
+                treatment = "as texts without words"
             elif missing != "keep" and self.kind in ("category", "yes-no"):
-                told = "a level of their own"
-            how.append(f"{gaps}, {told}")
+                treatment = "a level of their own"
+            how.append(f"{gaps}, {treatment}")
         if self.weight != 1.0:
             how.append(f"counts {self.weight:g} times")
         return self.name, self.kind, "; ".join(how)

@@ -18,8 +18,8 @@ from sidelight._words import worded
 from sidelight.engine import get_threads
 from sidelight.exceptions import InvalidParameter, PreparationWarning, SidelightError
 from sidelight.io.inner import close_names, quoted
-from sidelight.preparation._decide import ASKED, Asked, decide
-from sidelight.preparation._parts import NoWords, Part, Scale, make_part
+from sidelight.preparation._decide import ASKED, ColumnChoice, decide
+from sidelight.preparation._parts import ColumnFeatures, NoWords, Scale, make_part
 from sidelight.preparation._plan import ASIDE, ColumnPlan, plan_table
 from sidelight.preparation._reading import RawColumn, read_typed
 from sidelight.preparation._source import Source, as_source
@@ -238,14 +238,14 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     # --- fitting ------------------------------------------------------------------------------
 
     def _fit_columns(self, X: Any) -> Iterator[TypedColumn]:
-        """Fit column by column; yield those that become features as they are read."""
+        """Fit column by column; yield each column that becomes features right after it is read."""
         self._check_options()
         source = self._source(X, reset=True)
         names = source.columns.names
         asked = self._asked(names)
         scale = Scale(self.scale, self.missing == "keep")
         self.plan_: list[ColumnPlan] = []
-        self._parts: list[Part] = []
+        self._parts: list[ColumnFeatures] = []
         for name in names:
             raw = RawColumn(name, source.columns.column(name), source)
             plan = decide(raw, asked[name])
@@ -275,15 +275,15 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         if self.missing not in ("fill", "keep"):
             raise InvalidParameter(f"missing must be 'fill' or 'keep', got {self.missing!r}.")
 
-    def _asked(self, names: Sequence[str]) -> dict[str, Asked]:
-        """What the user says about every column."""
+    def _asked(self, names: Sequence[str]) -> dict[str, ColumnChoice]:
+        """The user's choices for every column."""
         kinds = dict(self.kinds or {})
         for name in (*kinds, *(self.weights or {}), *self.drop):
             if name not in names:
                 raise SidelightError(f"There is no column {name!r}; {close_names(name, names)}.")
-        asked = {name: Asked() for name in names}
+        asked = {name: ColumnChoice() for name in names}
         asked |= {name: _read_kind(name, kind) for name, kind in kinds.items()}
-        return asked | {name: Asked(ASIDE) for name in self.drop}
+        return asked | {name: ColumnChoice(ASIDE) for name in self.drop}
 
     def _weighted(self, plan: ColumnPlan) -> ColumnPlan:
         weight = (self.weights or {}).get(plan.name, 1.0)
@@ -321,7 +321,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         return source
 
     def _typed(self, source: Source) -> Iterator[TypedColumn]:
-        """Read the columns that become features; say what is not there, or was not."""
+        """Read the columns that become features; raise or warn about missing and new ones."""
         there = set(source.columns.names)
         lacking = [part.plan.name for part in self._parts if part.plan.name not in there]
         if lacking:
@@ -379,15 +379,17 @@ def check_scale(scale: Any) -> None:
         )
 
 
-def _read_kind(name: str, kind: Any) -> Asked:
-    """Read what the user says: a kind, an order such as ``ordered:S<M<L``, or its levels."""
+def _read_kind(name: str, kind: Any) -> ColumnChoice:
+    """Parse the user's choice: a kind, an order such as ``ordered:S<M<L``, or its levels."""
     if isinstance(kind, str):
         word, _, levels = kind.partition(":")
         word = word.strip().lower()
         if word in ASKED and (not levels or word == "ordered"):
-            return Asked(word, tuple(one.strip() for one in levels.split("<") if one.strip()))
+            return ColumnChoice(
+                word, tuple(one.strip() for one in levels.split("<") if one.strip())
+            )
     elif isinstance(kind, Sequence) and len(kind) > 1:
-        return Asked("ordered", tuple(map(str, kind)))
+        return ColumnChoice("ordered", tuple(map(str, kind)))
     raise InvalidParameter(
         f"A column is one of {', '.join(ASKED)}, or ordered:low<medium<high; got {name}={kind!r}."
     )

@@ -1,4 +1,4 @@
-"""Values of a column in the user's units, read as its kind says."""
+"""Values of a column in the user's units, read according to its kind."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sidelight.preparation._source import Source
 from sidelight.preparation._texts import Coded, encode_texts, one_dictionary, recode
 from sidelight.preparation._typed import TypedColumn
 
-#: Of columns of so many rows, half as many tell whether texts differ: more than this share of them.
+#: Of columns of this many rows, half as many decide whether texts differ: more than this share.
 MANY_ROWS, NAMES_SHARE = 20_000, 0.9
 #: Level that stands for all rare ones.
 OTHER = "other"
@@ -40,7 +40,7 @@ class Numbered:
     convention : str
         How texts spell them; empty for numbers.
     how : str
-        What there is to tell about the reading.
+        Note on the reading.
     bad : ndarray of int
         Positions of texts that are none, and count as missing.
     """
@@ -69,7 +69,7 @@ class Dated:
     format : str
         How texts spell them; empty for dates.
     how : str
-        What there is to tell about the reading.
+        Note on the reading.
     bad : ndarray of int
         Positions of texts that are none, and count as missing.
     """
@@ -142,7 +142,7 @@ class RawColumn:
         read = read_numbers(column, convention=convention or None) if is_text(column) else None
         if read is None:
             return None
-        how = self._told(read.bad, read.note)
+        how = self._reading_note(read.bad, read.note)
         return Numbered(read.values, read.convention, how, read.bad)
 
     def dates(self, written: str) -> Dated | None:
@@ -153,7 +153,7 @@ class RawColumn:
         read = read_dates(column, format=written or None)
         if read is None:
             return None
-        how = self._told(read.bad, read.note)
+        how = self._reading_note(read.bad, read.note)
         return Dated(read.seconds, read.kind, read.format, how, read.bad)
 
     @property
@@ -167,7 +167,7 @@ class RawColumn:
         return np.full(len(self.values), np.nan)
 
     def unreadable(self, kind: str, written: str = "") -> SidelightError:
-        """Say which value is no number, date or time of day, by the id of its row."""
+        """Error about a value that is no number, date or time of day, with the id of its row."""
         texts = ["" if value is None else str(value).strip() for value in self.values.to_pylist()]
         some = list(_one_of_each_shape(texts)) or [0]
         place = next((p for p in some if not self._reads(texts[p], kind, written)), some[0])
@@ -208,8 +208,8 @@ class RawColumn:
                 "it, or leave it empty."
             )
 
-    def _told(self, bad: Any, note: str) -> str:
-        """What there is to tell about a reading, unreadable values first."""
+    def _reading_note(self, bad: Any, note: str) -> str:
+        """Note on how a column was read, unreadable values first."""
         parts = [note] if note else []
         if len(bad):
             examples = [str(self.values[int(place)].as_py()) for place in bad[:2]]
@@ -218,7 +218,7 @@ class RawColumn:
 
 
 def read_typed(plan: ColumnPlan, raw: RawColumn, *, gaps: str = "") -> TypedColumn:
-    """Read a column as its plan says, in the user's units and words.
+    """Read a column according to its plan, in the user's units and words.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def read_typed(plan: ColumnPlan, raw: RawColumn, *, gaps: str = "") -> TypedColu
     raw : RawColumn
         The column.
     gaps : {"", "fill", "keep"}, default=""
-        What becomes of gaps in rows that came after the fit, which are told if the fit had none;
+        What becomes of gaps in rows that came after the fit, with a warning if the fit had none;
         empty for the rows of the fit.
 
     Raises
@@ -240,23 +240,23 @@ def read_typed(plan: ColumnPlan, raw: RawColumn, *, gaps: str = "") -> TypedColu
         if numbered is None and not raw.is_empty:
             raise raw.unreadable("number", plan.written)
         numbered = numbered or Numbered(raw.nothing)
-        _tell_of_gaps(plan, raw, np.isnan(numbered.values), numbered.bad, gaps=gaps)
+        _warn_of_gaps(plan, raw, np.isnan(numbered.values), numbered.bad, gaps=gaps)
         return TypedColumn(plan.name, plan.kind, numbered.values)
     if plan.kind in ("date", "time"):
         dated = raw.dates(plan.written) if plan.written else raw.dated
         if (dated is None or dated.kind != plan.kind) and not raw.is_empty:
             raise raw.unreadable(plan.kind, plan.written)
         dated = dated or Dated(raw.nothing, plan.kind)
-        _tell_of_gaps(plan, raw, np.isnan(dated.seconds), dated.bad, gaps=gaps)
+        _warn_of_gaps(plan, raw, np.isnan(dated.seconds), dated.bad, gaps=gaps)
         return TypedColumn(plan.name, plan.kind, dated.seconds)
     if plan.kind == "text":
         texts = np.array([*raw.coded.levels, ""], dtype=object)
         return TypedColumn(plan.name, plan.kind, texts[raw.coded.codes])
-    _tell_of_gaps(plan, raw, raw.coded.codes < 0, NONE, gaps=gaps)
+    _warn_of_gaps(plan, raw, raw.coded.codes < 0, NONE, gaps=gaps)
     return _read_levels(plan, raw.coded, raw.source)
 
 
-def _tell_of_gaps(
+def _warn_of_gaps(
     plan: ColumnPlan,
     raw: RawColumn,
     missing: npt.NDArray[np.bool_],
@@ -264,22 +264,26 @@ def _tell_of_gaps(
     *,
     gaps: str,
 ) -> None:
-    """Tell of gaps, and of values that count as such, where the fit had none of them."""
+    """Warn of missing or unreadable values in a column that had none in the fit."""
     if not gaps:
         return
     if len(bad) and not plan.n_unreadable:
         values = quoted([str(raw.values[int(place)].as_py()) for place in bad[:3]])
-        told = f"{counted(len(bad), 'value')} ({values}, first in {raw.source.row(int(bad[0]))}) "
-        told += "cannot be read, and such rows count as missing there."
+        message = (
+            f"{counted(len(bad), 'value')} ({values}, first in {raw.source.row(int(bad[0]))}) "
+        )
+        message += "cannot be read, and such rows count as missing there."
     elif gaps == "fill" and missing.any() and not plan.n_missing:
         first = raw.source.row(int(np.flatnonzero(missing)[0]))
-        told = f"{counted(int(missing.sum()), 'gap')}, the first in {first}, where there was none "
-        told += "when the preparation was fitted; "
+        message = (
+            f"{counted(int(missing.sum()), 'gap')}, the first in {first}, where there was none "
+        )
+        message += "when the preparation was fitted; "
         levels = plan.kind in ("category", "yes-no")
-        told += "such rows have none of its levels." if levels else "filled, but not marked."
+        message += "such rows have none of its levels." if levels else "filled, but not marked."
     else:
         return
-    warn(f"Column {plan.name!r}: {told}", PreparationWarning)
+    warn(f"Column {plan.name!r}: {message}", PreparationWarning)
 
 
 def _one_of_each_shape(texts: Sequence[str]) -> Iterator[int]:
@@ -293,7 +297,7 @@ def _one_of_each_shape(texts: Sequence[str]) -> Iterator[int]:
 
 
 def levels_of(plan: ColumnPlan) -> tuple[str, ...]:
-    """Levels that are told apart, that of the joined ones included."""
+    """Levels of a column, that of the joined rare ones included."""
     return (*plan.levels, _other_name(plan.levels)) if plan.joined else plan.levels
 
 

@@ -1,4 +1,4 @@
-"""Whatever holds a table, as named columns: data frames, Arrow, arrays, files."""
+"""Tables of any form as named columns: data frames, Arrow, arrays, files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sidelight._words import worded
 from sidelight.constraints.inner import own_ids
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table, read_table
-from sidelight.io.inner import ArrowColumns, Columns, row_name, with_plain_types
+from sidelight.io.inner import ArrowColumns, ColumnTable, row_name, with_plain_types
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,7 @@ class Source:
 
     Attributes
     ----------
-    columns : Columns
+    columns : ColumnTable
         The columns.
     ids : ndarray or None
         The user's names of the rows; None where they have none.
@@ -30,7 +30,7 @@ class Source:
         Whether the columns have names of their own; those of an array are ``x0``, ``x1``, ...
     """
 
-    columns: Columns
+    columns: ColumnTable
     ids: npt.NDArray[Any] | None
     named: bool
 
@@ -45,7 +45,7 @@ class Source:
 
 
 def as_source(data: Any) -> Source:
-    """Take a table as named columns.
+    """Table of any form as named columns.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def _of_pandas(frame: Any) -> ArrowColumns:
 
 
 def _object_column(values: list[Any]) -> Any:
-    """Python objects of one type as Arrow knows it; of several types, as text."""
+    """Python objects of one type as an Arrow column; of several types, as text."""
     import pyarrow as pa
 
     present = [None if value is None or value != value else value for value in values]

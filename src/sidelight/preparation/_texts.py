@@ -11,8 +11,8 @@ import numpy.typing as npt
 from sidelight._typing import IntArray
 from sidelight.preparation._vocabulary import MISSING
 
-#: Up to so many levels, those that are equally frequent are in the order of their names.
-MOST_SORTED = 10_000
+#: Up to this many levels, those that are equally frequent are in the order of their names.
+MAX_SORTED = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +63,9 @@ def recode(coded: Coded, levels: tuple[str, ...], other: int) -> npt.NDArray[np.
 def _by_frequency(codes: IntArray, names: list[str]) -> Coded:
     """The same with the most frequent levels first, without those that do not occur."""
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
-    if len(names) <= MOST_SORTED:
+    if len(names) <= MAX_SORTED:
         order = sorted(range(len(names)), key=lambda place: (-counts[place], names[place]))
-    else:  # so many are not told apart, and their order does not matter
+    else:  # that many levels are not distinguished, and their order does not matter
         order = np.argsort(-counts, kind="stable").tolist()
     order = order[: int(np.count_nonzero(counts))]
     ranks = np.full(len(names) + 1, -1, dtype=np.int32)

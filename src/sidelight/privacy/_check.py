@@ -1,6 +1,6 @@
 """An independent count of what a published table promises: its text, and nothing else.
 
-Nothing here knows how a table was made. Rows are alike when all of their quasi-identifiers are
+The check is independent of how a table was made. Rows are alike if all their quasi-identifiers are
 printed alike, sign by sign.
 """
 
@@ -18,7 +18,7 @@ from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io.inner import close_names, folded
 from sidelight.privacy._printed import Cell, printed_columns
 
-#: Models of diversity, and what is said of a class that falls short.
+#: Models of diversity, and words for a class that falls short.
 MODELS = ("distinct", "entropy", "recursive", "recursive-published")
 #: Rounding of logarithms: three equal counts have the entropy log 3.
 ROUNDING = 1e-12
@@ -74,7 +74,7 @@ class SensitiveColumn:
 
 @dataclass(frozen=True, eq=False)
 class AnonymityCheck:
-    """What a table holds of its promise; true if it holds all.
+    """Result of a check of anonymity; true if all conditions hold.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class AnonymityCheck:
 
     @property
     def l_reached(self) -> dict[str, float]:
-        """Diversity that every class reaches by the model asked for, by sensitive column."""
+        """Diversity that every class reaches under the chosen model, by sensitive column."""
         return {name: one.reached(self.diversity) for name, one in self.sensitive.items()}
 
     def __str__(self) -> str:
@@ -195,19 +195,22 @@ def check_anonymity(
     _check_request(quasi, names, k, l, diversity, c)
     columns = printed_columns(table)
     n_rows = _check_columns(columns, [*quasi, *names])
+    # Equivalence classes: rows that are equal in all quasi-identifiers, as printed.
     codes = np.zeros(n_rows, np.int64)
     for name in quasi:
         of_column = _codes(columns[name])
         codes = np.unique(codes * (of_column.max() + 1) + of_column, return_inverse=True)[1]
     sizes = np.bincount(codes)
     problems = []
+    # k-anonymity: every class has at least k rows.
     too_small = sizes < k
     if too_small.any():
         words = _class_words(columns, quasi, codes, int(sizes.argmin()))
         problems.append(f"Only {counted(int(sizes.min()), 'row')} with {words}: k = {k} asked for.")
     found, not_diverse = {}, {}
+    # l-diversity of every sensitive column in every class, by the model asked for.
     for name in names:
-        counts = _Counts(columns[name], codes, len(sizes))
+        counts = _ValueCounts(columns[name], codes, len(sizes))
         found[name] = counts.summary(name, c)
         short = counts.short_of(l, diversity, c)
         not_diverse[name] = int(short.sum())
@@ -279,7 +282,7 @@ def _class_words(
     )
 
 
-class _Counts:
+class _ValueCounts:
     """How often every value occurs in every class: pairs that occur, ordered by class."""
 
     def __init__(self, values: Sequence[Cell], codes: IntArray, n_classes: int) -> None:
@@ -308,7 +311,7 @@ class _Counts:
         return np.bincount(cls[n[first[cls]] < c * tail], minlength=self.n_classes)
 
     def short_of(self, least: int, diversity: str, c: float) -> Array:
-        """Classes that are less diverse than asked for."""
+        """Classes that are less diverse than required."""
         if least == 1:  # asks for nothing, also of a recursive model with a small constant
             return np.zeros(self.n_classes, bool)
         if diversity == "distinct":

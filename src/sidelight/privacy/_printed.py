@@ -1,4 +1,4 @@
-"""Tables as text: every value as it is printed, from files as they are written."""
+"""Tables as text: the printed form of every value, and columns of files without conversion."""
 
 from __future__ import annotations
 

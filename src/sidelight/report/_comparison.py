@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,16 +18,12 @@ from sidelight.evaluation.comparison._stability import agreement, codes
 from sidelight.pictures._matching import count_together, match_classes
 from sidelight.pictures._points import small_map
 from sidelight.pictures._projection import project
-from sidelight.pictures._run import Partition, sample_rows
+from sidelight.pictures._run import Given, Partition, sample_rows
 from sidelight.pictures._scores import by_number
 from sidelight.pictures.svg._comparison import score_bar, score_scale
 from sidelight.pictures.svg._render import svg_of
 from sidelight.report._figures import figure
 from sidelight.report._sections import Section, colours
-
-if TYPE_CHECKING:
-    from sidelight.pictures._scores import by_number
-from sidelight.pictures._run import Given
 
 #: Rows of a small map, maps on the page, and candidates in the table.
 MAP_ROWS = 600

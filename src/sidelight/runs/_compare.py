@@ -51,7 +51,7 @@ class CompareRun(Run):
     @property
     def verdict(self) -> list[str]:
         """What the comparison says, with the command that asks for more statements."""
-        return self.comparison.say(self._ask)
+        return self.comparison.sentences(self._ask)
 
     def facts(self) -> dict[str, Any]:
         """Return what came out as plain values, the candidates too."""
@@ -202,7 +202,7 @@ def prepare_comparison(request: Request, names: tuple[str, ...] | None) -> Prepa
             f"{others[0].name} gives {others[0].kind.gives}, and only clusters are compared; name "
             "methods that find clusters."
         )
-    raw = [name for name in names or () if catalog.get(name).tags.as_they_are]
+    raw = [name for name in names or () if catalog.get(name).tags.raw_columns]
     if raw and request.prepare:
         raise InvalidRequest(
             f"{raw[0]} reads columns as they are, others do not; compare it with "

@@ -26,13 +26,12 @@ from sidelight.constraints.algebra._alignment import (
     own_ids,
     warn_of_positions,
 )
-from sidelight.constraints.algebra._classes import read_classes
 from sidelight.constraints.algebra._operations import statements_of
-from sidelight.constraints.algebra._plain import plain, text_of
+from sidelight.constraints.algebra._plain import plain, read_classes, text_of
 from sidelight.constraints.exchange._files import rows_named_in
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table, read_pairs, read_table
-from sidelight.io._id_column import MOST_NOTES, note_on_others, sounds_like_ids
+from sidelight.io._id_column import MAX_NOTES, note_on_others, sounds_like_ids
 from sidelight.io._pairs import rows_named_in_pairs
 from sidelight.runs._classes import (
     BASE,
@@ -365,7 +364,7 @@ def _as_the_method_reads(
     request: Request, method: Method | None
 ) -> tuple[Request, tuple[str, ...]]:
     """Leave out the preparation for methods that read columns as they are, and say so."""
-    if method is None or not method.tags.as_they_are or not request.prepare:
+    if method is None or not method.tags.raw_columns or not request.prepare:
         return request, ()
     if request.kinds or request.weights or request.scale:
         raise InvalidRequest(
@@ -462,10 +461,10 @@ def _in_memory(X: Any) -> Table:
     named = [name for name in map(str, names) if sounds_like_ids(name)]
     notes = [
         f"The column {name!r} is used as a feature; if it only names the rows, make it the index."
-        for name in named[:MOST_NOTES]
+        for name in named[:MAX_NOTES]
     ]
-    if len(named) > MOST_NOTES:
-        notes.append(note_on_others(named[MOST_NOTES:]))
+    if len(named) > MAX_NOTES:
+        notes.append(note_on_others(named[MAX_NOTES:]))
     return Table(rows, own_ids(X), tuple(map(str, names)), IN_MEMORY, notes=tuple(notes))
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from sklearn.cluster import KMeans as ReferenceKMeans
 from sklearn.datasets import make_blobs
+from tests.strategies import ROWS
 
 import sidelight
 from sidelight._fit.moments import moments
@@ -97,14 +97,7 @@ def test_weights_equal_repeated_rows(blobs):
     assert weighted.inertia == pytest.approx(repeated.inertia)
 
 
-matrices = hnp.arrays(
-    np.float64,
-    st.tuples(st.integers(4, 40), st.integers(1, 4)),
-    elements=st.floats(-100, 100).map(lambda value: round(value, 3)),
-)
-
-
-@given(X=matrices, k=st.integers(1, 6), seed=st.integers(0, 100))
+@given(X=ROWS, k=st.integers(1, 6), seed=st.integers(0, 100))
 def test_objective_never_rises_and_the_result_is_consistent(X, k, seed):
     rng = np.random.default_rng(seed)
     k = min(k, len(X))
@@ -175,7 +168,7 @@ def test_bounds_change_nothing(dtype, offset, k, monkeypatch):
             skipped.append(np.mean((lower <= bounds) & np.isfinite(bounds)))
 
     monkeypatch.setattr(_lloyd, "WORTH_BOUNDS", 0)
-    monkeypatch.setattr(_lloyd, "CALM", 0.3)
+    monkeypatch.setattr(_lloyd, "MAX_CHANGED_SHARE", 0.3)
     monkeypatch.setattr(_lloyd, "BoundedPass", Counting)
     for n in (1, 3):
         with threads(n):

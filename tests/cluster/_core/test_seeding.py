@@ -24,7 +24,7 @@ def small_bins(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("values", [X[:, 0], RNG.normal(size=500), np.zeros(500), np.ones(1)])
 def test_the_order_is_a_stable_sort_in_bins(values: np.ndarray) -> None:
-    content = ContentOrder.by(values)
+    content = ContentOrder.from_values(values)
     np.testing.assert_array_equal(content.order, np.argsort(values, kind="stable"))
     for number, (start, stop) in enumerate(
         zip(content.starts[:-1], content.starts[1:], strict=True)

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from experiments.recipes.clusterings import make_two_clusterings
 from scipy import sparse
 from scipy.special import xlogy
 
@@ -18,7 +19,6 @@ from sidelight.cluster.alternative._bottleneck_cells import CellModel
 from sidelight.cluster.alternative._bottleneck_features import prepare_items
 from sidelight.cluster.alternative._sequential import expectations_of, groups_of, reinsert
 from sidelight.constraints import Constraints
-from sidelight.datasets import make_two_clusterings
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import SidelightError
 

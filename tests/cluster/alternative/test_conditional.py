@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from experiments.recipes.clusterings import make_several_clusterings, make_two_clusterings
 from scipy import sparse
 from sklearn.datasets import load_digits
 from tests.cluster.alternative.test_bottleneck import (
@@ -21,8 +22,7 @@ from sidelight import KnownSplits, engine
 from sidelight._fit import restarts
 from sidelight._kernels.cluster.alternative.memberships import information_about_rows
 from sidelight.cluster import ConditionalInformationBottleneck, InformationBottleneck, KMeans
-from sidelight.cluster.alternative._annealing import _State, _step, one_hot
-from sidelight.datasets import make_several_clusterings, make_two_clusterings
+from sidelight.cluster.alternative._annealing import _AnnealingState, _step, one_hot
 from sidelight.evaluation import (
     adjusted_rand_index,
     clustering_accuracy,
@@ -170,7 +170,7 @@ def test_shortened_steps_never_raise_the_free_energy(features, adjusted):
     for temperature in (0.05, 1.0):
         q = np.random.default_rng(0).dirichlet(np.ones(3), 60)
         sums = model.sums(q)
-        state = _State(q, sums, model.fit(sums))
+        state = _AnnealingState(q, sums, model.fit(sums))
         energies = []
         for _ in range(60):
             about_rows = information_about_rows(state.q, model.masses)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_digits, make_blobs
+from tests.strategies import balanced_assignments
 
 from sidelight import Constraints
 from sidelight.assignment import assign_sized
@@ -77,19 +78,8 @@ def test_bad_sample_sizes(arguments, message):
 # ------------------------------------------------------------------ populate
 
 
-@st.composite
-def problems(draw):
-    """Costs, labels of some rows, and a minimum size that is possible."""
-    k = draw(st.integers(1, 5))
-    n = draw(st.integers(k, 40))
-    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
-    sampled = rng.random(n) < draw(st.sampled_from([0.0, 0.3, 0.8, 1.0]))
-    labels = np.where(sampled, rng.integers(0, draw(st.integers(1, k)), n), -1)
-    return rng.random((n, k)), labels, draw(st.integers(0, n // k))
-
-
-@settings(max_examples=200, deadline=None)
-@given(problems())
+@settings(max_examples=60, deadline=None)
+@given(balanced_assignments())
 def test_every_cluster_gets_its_minimum(problem):
     costs, labels, m = problem
     found = populate(costs, labels, m)
@@ -101,8 +91,8 @@ def test_every_cluster_gets_its_minimum(problem):
         np.testing.assert_array_equal(found[labels >= 0], labels[labels >= 0])
 
 
-@settings(max_examples=200, deadline=None)
-@given(problems())
+@settings(max_examples=60, deadline=None)
+@given(balanced_assignments())
 def test_no_row_and_cluster_would_rather_have_each_other(problem):
     costs, labels, m = problem
     n, k = costs.shape
@@ -121,7 +111,7 @@ def test_no_row_and_cluster_would_rather_have_each_other(problem):
 
 
 @settings(max_examples=100, deadline=None)
-@given(problems(), st.integers(0, 10**6))
+@given(balanced_assignments(), st.integers(0, 10**6))
 def test_the_order_of_the_rows_does_not_matter(problem, seed):
     costs, labels, m = problem
     order = np.random.default_rng(seed).permutation(len(costs))
@@ -151,8 +141,8 @@ def test_a_sample_that_leaves_too_few_rows_gives_some_back():
 # ------------------------------------------------------------------ refine
 
 
-@settings(max_examples=200, deadline=None)
-@given(problems())
+@settings(max_examples=60, deadline=None)
+@given(balanced_assignments())
 def test_refining_lowers_the_cost_and_keeps_the_minimum(problem):
     costs, labels, m = problem
     n, k = costs.shape

@@ -9,8 +9,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sidelight import Constraints
 from sidelight.cluster import FrequencySensitiveKMeans, SphericalKMeans
-from sidelight.cluster.balanced._competition import Rule, Stream
-from sidelight.cluster.balanced._competition_passes import Batch, Incremental, Partial, State
+from sidelight.cluster.balanced._competition import Stream, WinnerRule
+from sidelight.cluster.balanced._competition_passes import (
+    Batch,
+    CompetitionState,
+    Incremental,
+    Partial,
+)
 from sidelight.engine import as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
 
@@ -43,7 +48,7 @@ def scores(cosines, counts, gamma, memory, d):
 def test_all_rows_at_once(topics, gamma):
     X = unit(topics[0])
     centers, counts = X[:7], np.array([3.0, 200.0, 50.0, 1.0, 80.0, 90.0, 176.0])
-    rule = Rule(gamma, 600.0, X.shape[1])
+    rule = WinnerRule(gamma, 600.0, X.shape[1])
     found = rule.label(as_rows(X), centers, counts)
     expected = scores(X @ centers.T, counts, gamma, 600.0, X.shape[1])
     np.testing.assert_array_equal(found, np.argmax(expected, axis=1))
@@ -52,7 +57,7 @@ def test_all_rows_at_once(topics, gamma):
 @pytest.mark.parametrize("gamma", [0.1, 1.0, 3.0])
 def test_equal_sizes_leave_the_cosine_to_decide(topics, gamma):
     X = unit(topics[0])
-    found = Rule(gamma, 600.0, 120).label(as_rows(X), X[:6], np.full(6, 100.0))
+    found = WinnerRule(gamma, 600.0, 120).label(as_rows(X), X[:6], np.full(6, 100.0))
     np.testing.assert_array_equal(found, np.argmax(X @ X[:6].T, axis=1))
 
 
@@ -60,7 +65,7 @@ def test_counts_after_every_row_written_out(topics):
     X = unit(topics[0])[:200]
     centers, counts = X[:5], np.full(5, 40.0)
     order = np.random.default_rng(1).permutation(200)
-    rule = Rule(1.0, 200.0, X.shape[1])
+    rule = WinnerRule(1.0, 200.0, X.shape[1])
     labels, after = rule.label_in_order(as_rows(X), centers, counts, order)
     expected = np.empty(200, dtype=int)
     for i in order:
@@ -92,7 +97,7 @@ def test_a_stream_written_out(topics, memory, kind):
         sums[h] += x
         expected.append(h)
     stream = Stream.empty(k, d)
-    labels = stream.feed(kind(X), Rule(1.0, memory, d))
+    labels = stream.feed(kind(X), WinnerRule(1.0, memory, d))
     np.testing.assert_array_equal(labels, expected)
     np.testing.assert_allclose(stream.counts, counts)
     np.testing.assert_allclose(stream.centers(float), unit(sums), atol=1e-12)
@@ -100,7 +105,7 @@ def test_a_stream_written_out(topics, memory, kind):
 
 def test_a_long_stream_with_a_short_memory_stays_in_range():
     rng = np.random.default_rng(0)
-    stream, rule = Stream.empty(3, 4), Rule(1.0, 2.0, 4)  # (1/2)^3000 is no float any more
+    stream, rule = Stream.empty(3, 4), WinnerRule(1.0, 2.0, 4)  # (1/2)^3000 is no float any more
     X = unit(rng.normal(size=(3000, 4)))
     stream.feed(X, rule)
     assert stream.counts.sum() == pytest.approx(2)
@@ -125,9 +130,9 @@ def test_without_sizes_it_is_spherical_kmeans(topics, mode):
 def test_without_sizes_a_pass_is_a_step_of_spherical_kmeans(topics):
     X = unit(topics[0])
     source = as_rows(X)
-    rule = Rule(0.0, float(len(X)), X.shape[1])
+    rule = WinnerRule(0.0, float(len(X)), X.shape[1])
     step = Batch(source, rule, 0.1)
-    after_three = step(State(X[:6], np.full(6, 100.0)))
+    after_three = step(CompetitionState(X[:6], np.full(6, 100.0)))
     for _ in range(2):
         after_three = step(after_three.following)
     plain = SphericalKMeans(6, init=X[:6], tol=0, max_iter=2).fit(X)
@@ -253,7 +258,7 @@ def test_one_cluster_with_endless_memory_is_the_mean_direction(topics):
 def test_with_endless_memory_a_stream_is_one_pass_over_the_batch(topics):
     # In its limit: L = inf, and the same start, labels and sums as one incremental pass.
     X = unit(topics[0])
-    rule = Rule(1.0, np.inf, X.shape[1])
+    rule = WinnerRule(1.0, np.inf, X.shape[1])
     one_pass = Incremental(as_rows(X), rule)(Stream.of(X[:5], np.ones(5)))
     model = FrequencySensitiveKMeans(5, memory=np.inf, init=X[:5], mode="streaming").partial_fit(X)
     np.testing.assert_array_equal(model.labels_, one_pass.labels)
@@ -296,9 +301,9 @@ def test_fewer_directions_than_clusters_so_far():
 def test_partial_passes_change_counts_only_within_a_pass(topics):
     X = unit(topics[0])
     source, order = as_rows(X), np.arange(len(X))
-    rule = Rule(1.0, float(len(X)), X.shape[1])
+    rule = WinnerRule(1.0, float(len(X)), X.shape[1])
     step = Partial(source, rule, order)
-    first = step(State(X[:5], np.full(5, 120.0)))
+    first = step(CompetitionState(X[:5], np.full(5, 120.0)))
     second = step(first.following)
     np.testing.assert_array_equal(first.centers, X[:5])
     sums = np.array([X[first.labels == h].sum(axis=0) for h in range(5)])

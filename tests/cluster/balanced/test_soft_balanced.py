@@ -37,7 +37,7 @@ def sinkhorn(costs, shares, T, rounds=20_000):
 # ------------------------------------------------------------------ the memberships
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.integers(0, 10**6),
     st.integers(1, 6),

@@ -27,7 +27,7 @@ def seeds_of(model):
     return [{int(w): float(row[w]) for w in np.flatnonzero(row)} for row in rows]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     tau=st.sampled_from([0.0, 0.025, 0.1, 0.4, np.inf]),

@@ -30,7 +30,7 @@ def corpus_of(seed: int, n: int = 60, n_words: int = 40, n_classes: int = 5):
     return X, np.where(rng.uniform(size=n) < 0.1, -1, y)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     words=st.sampled_from([(30, 6, 0.7), (12, 5, 0.5), (8, 8, 0.9), (40, 40, 0.7)]),

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 #: Table 6.1 of the book: rows t1 to t7, columns g1 to g5.
 TOY = np.array(
@@ -77,11 +75,3 @@ def blocks(sizes: tuple[int, ...] = (5, 7, 4), widths: tuple[int, ...] = (4, 3, 
     rows = np.repeat(np.arange(len(sizes)), sizes)
     columns = np.repeat(np.arange(len(widths)), widths)
     return (rows[:, None] == columns).astype(int), rows, columns
-
-
-#: Small tables of zeros and ones.
-small_tables = hnp.arrays(
-    np.int64,
-    st.tuples(st.integers(2, 8), st.integers(2, 8)),
-    elements=st.integers(0, 1),
-)

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
-from tests.cluster.coclustering.tables import TOY, blocks, small_tables
+from tests.cluster.coclustering.tables import TOY, blocks
+from tests.strategies import tables_with_pairs
 
 from sidelight import Constraints
 from sidelight.cluster import CDKMeans, mine_concepts
@@ -168,25 +169,7 @@ def test_clusters_are_numbered_along_the_rows() -> None:
 # ------------------------------------------------------------------ must-links and cannot-links
 
 
-@st.composite
-def tables_with_pairs(draw: st.DrawFn) -> tuple[np.ndarray, Constraints, Constraints]:
-    table = draw(small_tables)
-    sides = []
-    for n in table.shape:
-        truth = draw(st.lists(st.integers(0, 2), min_size=n, max_size=n))
-        pairs = draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=5))
-        pairs = [(i, j) for i, j in pairs if i != j]
-        sides.append(
-            Constraints(
-                [(i, j) for i, j in pairs if truth[i] == truth[j]] or None,
-                [(i, j) for i, j in pairs if truth[i] != truth[j]] or None,
-                n_samples=n,
-            )
-        )
-    return table, sides[0], sides[1]
-
-
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(tables_with_pairs(), st.sampled_from(["default", "published"]))
 def test_pairs_hold(case, variant) -> None:
     table, rows, columns = case

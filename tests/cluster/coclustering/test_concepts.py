@@ -16,8 +16,8 @@ from tests.cluster.coclustering.tables import (
     by_brute_force,
     d_miner,
     non_trivial,
-    small_tables,
 )
+from tests.strategies import BINARY_TABLES
 
 from sidelight import Constraints
 from sidelight.cluster import mine_concepts
@@ -93,7 +93,7 @@ def not_both(members: tuple[int, ...], pair: tuple[int, int]) -> bool:
 
 
 @settings(max_examples=60, deadline=None)
-@given(small_tables, st.data())
+@given(BINARY_TABLES, st.data())
 def test_constraints_during_the_search_equal_a_filter_afterwards(table, data) -> None:
     n, d = table.shape
     apart = data.draw(st.lists(st.tuples(st.integers(0, d - 2), st.just(d - 1)), max_size=2))
@@ -128,7 +128,7 @@ def test_constraints_during_the_search_equal_a_filter_afterwards(table, data) ->
 
 
 @settings(max_examples=60, deadline=None)
-@given(small_tables, st.data())
+@given(BINARY_TABLES, st.data())
 def test_must_links_leave_concepts_with_both_or_neither(table, data) -> None:
     n, d = table.shape
     rows = data.draw(st.tuples(st.integers(0, n - 2), st.just(n - 1)))
@@ -171,7 +171,7 @@ def test_too_many_concepts_are_refused_with_advice() -> None:
 
 
 def test_memory_is_a_limit_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_mining, "MOST_BYTES", 16 * 100)
+    monkeypatch.setattr(_mining, "MAX_BYTES", 16 * 100)
     table = np.random.default_rng(0).random((60, 40)) < 0.4
     with pytest.raises(SidelightError, match="the 100 that fit into"):
         mine_concepts(table)

@@ -8,21 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from tests.cluster.coclustering.tables import blocks
+from tests.strategies import COUNT_TABLES
 
 from sidelight.cluster import InformationCoclustering
 from sidelight.evaluation import cocluster_information, cocluster_information_loss
 from sidelight.exceptions import SidelightError
 
-tables = hnp.arrays(
-    np.float64, st.tuples(st.integers(3, 9), st.integers(3, 9)), elements=st.integers(0, 5)
-)
-
 
 @settings(max_examples=60, deadline=None)
-@given(tables, st.integers(1, 3), st.integers(1, 3), st.integers(0, 5))
+@given(COUNT_TABLES, st.integers(1, 3), st.integers(1, 3), st.integers(0, 5))
 def test_loss_never_rises_and_is_that_of_the_measure(table, k, columns, seed) -> None:
     model = InformationCoclustering(k, n_column_clusters=columns, n_init=1, random_state=seed).fit(
         table

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from experiments.recipes.documents import make_two_factor_documents
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 from scipy.spatial.distance import jensenshannon
 from scipy.special import logsumexp
+from tests.strategies import SEEDS
 
 from sidelight import Constraints
 from sidelight._fit.em.discrete import MultinomialComponents
@@ -20,12 +21,10 @@ from sidelight._fit.em.loop import ExpectationMaximization, Parameters, em, log_
 from sidelight.cluster import FeedbackClustering
 from sidelight.cluster.feedback._multinomial import WeightedTerms, random_log_frequencies
 from sidelight.cluster.feedback._term_weights import Documents, evidence, normalize, warp
-from sidelight.datasets import make_two_factor_documents
 from sidelight.engine import as_rows, threads
 from sidelight.evaluation import adjusted_rand_index, purity
 from sidelight.exceptions import ConstraintWarning, SidelightError
 
-SEEDS = st.integers(0, 2**32 - 1)
 PUBLISHED = pytest.mark.parametrize("published", [False, True])
 
 

@@ -21,14 +21,14 @@ from sidelight._progress import FitProgress
 from sidelight.cluster import GlobalKMeans, KMeans
 from sidelight.cluster.global_kmeans import _global as _global_kmeans
 from sidelight.cluster.global_kmeans._insertion import (
-    Clusters,
+    NearestRows,
     Points,
     candidate_gains,
-    settle,
+    run_lloyd,
     trial_ends,
 )
 from sidelight.cluster.global_kmeans._kd_partition import kd_means, kd_partition
-from sidelight.cluster.global_kmeans._trial_runs import LEAST_TRIALS, number_of_trials
+from sidelight.cluster.global_kmeans._trial_runs import MIN_TRIALS, number_of_trials
 from sidelight.exceptions import SidelightError
 
 # Errors on the raw iris data for k = 1..15, by Lloyd's algorithm until no label changes.
@@ -113,7 +113,7 @@ def test_settled_gain_is_the_drop_after_one_move() -> None:
     rng = np.random.default_rng(0)
     X, weights = rng.normal(size=(80, 3)), rng.uniform(0.5, 2, size=80)
     points = Points.of(X, weights)
-    centers = settle(points, X[:4], 100, 0.0)[0]
+    centers = run_lloyd(points, X[:4], 100, 0.0)[0]
     gains = candidate_gains(points, centers, X, settled=True)
     assert gains is not None
     for p, gain in zip(X, gains, strict=True):
@@ -146,7 +146,7 @@ def test_settling_is_lloyds_algorithm() -> None:
     points = Points.of(X, None)
     for seed in range(5):
         start = X[np.random.default_rng(seed).choice(150, 6, replace=False)]
-        centers, found, n_iter = settle(points, start, 300, 0.0)
+        centers, found, n_iter = run_lloyd(points, start, 300, 0.0)
         model = KMeans(6, init=start, tol=0.0).fit(X)
         np.testing.assert_allclose(centers, model.cluster_centers_)
         assert found == pytest.approx(model.objective_)
@@ -207,12 +207,12 @@ def test_no_single_row_would_be_cheaper_elsewhere_after_trials(dtype: Any) -> No
     ends_of_lloyd = []
     for seed in range(6):
         start = X[np.random.default_rng(seed).choice(60, 7, replace=False)]
-        lloyd, least, _ = settle(points, start[:-1], 300, 0.0)
+        lloyd, least, _ = run_lloyd(points, start[:-1], 300, 0.0)
         ends_of_lloyd.append(_is_content(X, weights, lloyd, least))
-        clusters = Clusters.around(points, lloyd)
+        clusters = NearestRows.around(points, lloyd)
         exchange(X, weights, clusters.means, clusters.sizes, clusters.labels, np.full(6, True), 99)
         for leaving in (-1, seed):
-            exchanged = Clusters.around(points, clusters.means.astype(dtype))
+            exchanged = NearestRows.around(points, clusters.means.astype(dtype))
             found = trial_ends(
                 points,
                 exchanged,
@@ -259,7 +259,7 @@ def test_losses_are_what_the_error_rises_by() -> None:
 
 
 def test_many_rows_have_one_trial_few_have_some() -> None:
-    assert number_of_trials(20, 2) == LEAST_TRIALS
+    assert number_of_trials(20, 2) == MIN_TRIALS
     assert number_of_trials(900, 4) == 45
     assert number_of_trials(1_000_000, 8) == 1
 
@@ -439,14 +439,14 @@ def test_interruption_between_two_searches_keeps_the_path_so_far(
     params: Any, keep_best: bool, iris: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = GlobalKMeans(8, **params).fit(iris)
-    original, calls = _global_kmeans.settle, itertools.count(1)
+    original, calls = _global_kmeans.run_lloyd, itertools.count(1)
 
-    def settle(*args: Any) -> Any:
+    def run_lloyd(*args: Any) -> Any:
         if next(calls) == 5:  # as if Ctrl-C came after four clusters, before anything has begun
             raise KeyboardInterrupt
         return original(*args)
 
-    monkeypatch.setattr(_global_kmeans, "settle", settle)
+    monkeypatch.setattr(_global_kmeans, "run_lloyd", run_lloyd)
     model = GlobalKMeans(8, **params)
     keeping = sidelight.progress(show=False, keep_best=keep_best)
     if not keep_best:

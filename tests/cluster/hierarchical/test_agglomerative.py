@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage, linkage
 from scipy.spatial.distance import pdist, squareform
 from sklearn.datasets import load_iris
 from sklearn.metrics import adjusted_rand_score
-from tests.constraints.strategies import random_knowledge
+from tests.constraints.closure import random_knowledge
+from tests.strategies import SEEDS
 
 import sidelight
 from sidelight import Constraints
@@ -30,7 +30,6 @@ from sidelight.exceptions import (
     SidelightError,
 )
 
-SEEDS = st.integers(0, 2**32 - 1)
 LINKAGES = ["single", "complete", "average"]
 by_linkage = pytest.mark.parametrize("method", LINKAGES)
 
@@ -306,7 +305,7 @@ def test_memory_is_refused_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_much_memory_is_told_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_group_distances, "WORTH_TELLING", 1000)
+    monkeypatch.setattr(_group_distances, "LARGE_MEMORY", 1000)
     X = np.arange(40.0)[:, None]
     with pytest.warns(UserWarning, match="between its 40 starting clusters"):
         ConstrainedAgglomeration().fit(X)

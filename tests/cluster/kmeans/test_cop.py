@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import make_blobs
-from tests.constraints.strategies import random_knowledge
+from tests.constraints.closure import random_knowledge
+from tests.strategies import SEEDS
 
 from sidelight import Constraints, engine
 from sidelight.assignment import assign
@@ -22,7 +22,6 @@ from sidelight.constraints.algebra._contraction import contract
 from sidelight.engine import as_rows
 from sidelight.exceptions import InconsistentConstraints, InfeasibleConstraints, SidelightError
 
-SEEDS = st.integers(0, 2**32 - 1)
 VARIANTS = ["default", "exact"]
 
 

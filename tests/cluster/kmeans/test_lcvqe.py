@@ -9,18 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_iris, make_blobs
 from tests.cluster.kmeans.test_pck import random_knowledge
+from tests.strategies import SEEDS
 
 from sidelight import Constraints, engine
 from sidelight.cluster import LCVQE, KMeans
 from sidelight.cluster.kmeans._lcvqe import LCVQEProblem
 from sidelight.cluster.pairs._penalties import alternate_labels
 from sidelight.exceptions import ConstraintWarning
-
-SEEDS = st.integers(0, 2**32 - 1)
 
 
 def objective(
@@ -50,7 +48,7 @@ def run(X: np.ndarray, known: Constraints, centers: np.ndarray, penalty: float =
 
 
 @given(SEEDS)
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_objective_never_rises_and_is_what_it_says(seed: int) -> None:
     """Also for rows in many pairs, contradictory pairs, classes and groups."""
     rng = np.random.default_rng(seed)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_iris, make_blobs
+from tests.strategies import SEEDS
 
 from sidelight import Constraints, engine
 from sidelight.cluster import KMeans, PCKMeans
@@ -19,8 +19,6 @@ from sidelight.cluster._core import _lloyd
 from sidelight.cluster._core._distances import PointCosts
 from sidelight.cluster.pairs._penalties import Penalties
 from sidelight.exceptions import ConstraintWarning
-
-SEEDS = st.integers(0, 2**32 - 1)
 
 
 def random_knowledge(rng: np.random.Generator, n: int, *, named: bool = True) -> Constraints:
@@ -53,7 +51,7 @@ def fit(X: Any, known: Constraints, **params: Any) -> PCKMeans:
 
 
 @given(SEEDS)
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_objective_never_rises_and_is_what_it_says(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(14, 2)) * rng.uniform(0.1, 10)
@@ -214,7 +212,7 @@ def test_sums_and_labels_are_right_whether_or_not_calm_rows_are_skipped(
     kind: Any, with_bounds: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_lloyd, "WORTH_BOUNDS", 0 if with_bounds else np.inf)
-    monkeypatch.setattr(_lloyd, "CALM", 2)
+    monkeypatch.setattr(_lloyd, "MAX_CHANGED_SHARE", 2)
     X, y = make_blobs(2000, n_features=3, centers=6, cluster_std=2.0, random_state=2)
     known = Constraints.sample(y, 300, random_state=0).flip(0.2, random_state=0)
     start, k = X[:6].copy(), 6

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from experiments.recipes.documents import make_two_factor_documents
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -15,6 +16,7 @@ from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cosine, jensenshannon
 from sklearn.feature_extraction.text import TfidfTransformer
 from tests.cluster.kmeans.test_pck import random_knowledge
+from tests.strategies import SEEDS
 
 from sidelight import Constraints, engine
 from sidelight._kernels.cluster import divergence as kernels
@@ -23,11 +25,8 @@ from sidelight.cluster.metric_kmeans._divergence_problem import DivergenceProble
 from sidelight.cluster.metric_kmeans._divergences import Cosine, KullbackLeibler, mean_divergences
 from sidelight.cluster.metric_kmeans._feature_weights import ViolationSums, best_weights
 from sidelight.cluster.pairs._penalties import alternate_labels
-from sidelight.datasets import make_two_factor_documents
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import SidelightError
-
-SEEDS = st.integers(0, 2**32 - 1)
 
 
 def counts(rng: np.random.Generator, n: int, d: int = 4) -> np.ndarray:
@@ -102,7 +101,7 @@ def naive_objective(
 
 @pytest.mark.parametrize("name", ["cosine", "kl"])
 @given(seed=SEEDS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_objective_never_rises_and_is_what_it_says(name: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     X = counts(rng, 14)
@@ -144,7 +143,7 @@ class _Relabeled:
 
 
 @given(SEEDS)
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_divergences_are_their_definitions(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X, Z, a = counts(rng, 5), counts(rng, 3) + 0.01, rng.uniform(0.1, 3, size=4)
@@ -158,7 +157,7 @@ def test_divergences_are_their_definitions(seed: int) -> None:
 
 
 @given(SEEDS)
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_divergence_between_rows(seed: int) -> None:
     """Symmetric, zero iff equal, twice the Jensen-Shannon divergence; sparse as dense."""
     rng = np.random.default_rng(seed)
@@ -179,7 +178,7 @@ def test_divergence_between_rows(seed: int) -> None:
 
 
 @given(SEEDS)
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_centres_minimise_the_divergences(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X, a = counts(rng, 7) + 0.05, rng.uniform(0.1, 3, size=4)
@@ -216,7 +215,7 @@ def sums_of(problem: DivergenceProblem, visit: Any) -> ViolationSums:
 
 
 @given(SEEDS)
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_slope_of_the_cosine_objective(seed: int) -> None:
     """Finite differences in log a."""
     rng = np.random.default_rng(seed)
@@ -240,7 +239,7 @@ def test_slope_of_the_cosine_objective(seed: int) -> None:
 
 
 @given(SEEDS)
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_weight_step_of_counts_is_exact(seed: int) -> None:
     """No other weights are better for the same labels and centres."""
     rng = np.random.default_rng(seed)
@@ -402,7 +401,7 @@ def test_wrong_parameters_are_named(params: dict[str, Any]) -> None:
 
 
 @given(st.floats(1e-12, 1e9), st.floats(-16, 6), st.booleans())
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_divergence_of_two_numbers_has_all_digits(z: float, exponent: float, above: bool) -> None:
     """Against 60 digits: ``x log(x/z) - x + z`` is never a difference of rounded numbers."""
     x = z * (1 + 10**exponent) if above else z / (1 + 10**exponent)

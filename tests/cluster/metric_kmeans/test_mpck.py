@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_iris, load_wine, make_blobs
 from tests.cluster.kmeans.test_pck import random_knowledge
+from tests.strategies import SEEDS
 
 from sidelight import Constraints, engine
 from sidelight._fit.moments import moments
@@ -22,7 +22,6 @@ from sidelight.cluster.metric_kmeans._mpck import scatter_within
 from sidelight.cluster.pairs._penalties import Penalties, alternate_labels
 from sidelight.evaluation import adjusted_rand_index
 
-SEEDS = st.integers(0, 2**32 - 1)
 VARIANTS = list(itertools.product(("shared", "per-cluster"), ("full", "diagonal")))
 
 
@@ -97,7 +96,7 @@ def naive_objective(
 
 
 @given(SEEDS)
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_objective_never_rises_and_is_what_it_says(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem, X, known = random_problem(seed, max_distance=str(rng.choice(["bound", "exact"])))
@@ -110,7 +109,7 @@ def test_objective_never_rises_and_is_what_it_says(seed: int) -> None:
 
 
 @given(SEEDS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_no_single_row_and_no_component_can_improve_at_the_end(seed: int) -> None:
     """Brute force over all flips of one row and of one must-link component."""
     problem, X, known = random_problem(seed, n=8, named=False)
@@ -133,7 +132,7 @@ class _Relabeled:
 
 
 @given(SEEDS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_metric_step_has_no_gradient(seed: int) -> None:
     """Finite differences of the objective in the metrics are zero after a linear metric step."""
     problem, X, _ = random_problem(seed)
@@ -379,7 +378,7 @@ def test_rotations_do_not_matter_to_matrices_but_to_weights(metric: str) -> None
 
 
 @given(SEEDS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_farthest_pair_and_bound(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 3)) * rng.uniform(0.1, 5, size=3)

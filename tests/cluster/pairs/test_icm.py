@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
+from tests.strategies import SEEDS
 
 from sidelight._kernels.cluster.icm import (
     block_sweep,
@@ -15,8 +15,6 @@ from sidelight._kernels.cluster.icm import (
     costs_and_nearest,
     icm_sweep,
 )
-
-SEEDS = st.integers(0, 2**32 - 1)
 
 
 def random_problem(seed: int, n: int = 7, k: int = 3) -> tuple[np.ndarray, np.ndarray]:

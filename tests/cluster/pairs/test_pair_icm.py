@@ -7,12 +7,11 @@ import itertools
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
+from tests.strategies import SEEDS
 
 from sidelight._kernels.cluster import icm
 from sidelight._kernels.cluster.icm import block_sweep, conditional_costs, icm_sweep
 
-SEEDS = st.integers(0, 2**32 - 1)
 N, K = 7, 3
 
 Graph = tuple[np.ndarray, np.ndarray, np.ndarray]

@@ -17,7 +17,7 @@ from sidelight.cluster import (
     SignedSpectralClustering,
     SpectralClustering,
 )
-from sidelight.cluster.spectral._base import Embedding
+from sidelight.cluster.spectral._base import SpectralCoordinates
 from sidelight.cluster.spectral._constraint_graph import constraint_graph, signed_laplacian
 from sidelight.cluster.spectral._contracted import contract
 from sidelight.cluster.spectral._flexible import (
@@ -27,7 +27,7 @@ from sidelight.cluster.spectral._flexible import (
     reachable_level,
     satisfaction_matrix,
 )
-from sidelight.cluster.spectral._grouping import Grouping, spanning_links
+from sidelight.cluster.spectral._grouping import MustLinkEquations, spanning_links
 from sidelight.cluster.spectral._learning import entailed_pairs
 from sidelight.cluster.spectral._propagation import propagate, spread_columns
 from sidelight.cluster.spectral._signed import merged_graph, penalized_laplacian
@@ -71,7 +71,7 @@ def test_grouping_is_the_projected_problem(wine, smooth, copies):
     links = np.vstack([known.must_link + 178 * c for c in range(copies)])
     W = neighbor_graph(X, 10, weights="local")
     component = Constraints(links, n_samples=len(X)).components()
-    grouping = Grouping(W, component, smooth=smooth)
+    grouping = MustLinkEquations(W, component, smooth=smooth)
     values, z = grouping.embed(4, chance())
     degree = degrees(W)
     V = np.zeros((len(X), len(grouping.links)))
@@ -118,9 +118,9 @@ def test_grouped_rows_share_their_cluster_and_smoothing_takes_neighbours_along(w
     W = neighbor_graph(X, 10, weights="local")
     gaps = {}
     for smooth in (False, True):
-        _, z = Grouping(W, Constraints(ends, n_samples=200).components(), smooth=smooth).embed(
-            2, chance()
-        )
+        _, z = MustLinkEquations(
+            W, Constraints(ends, n_samples=200).components(), smooth=smooth
+        ).embed(2, chance())
         x = z / np.sqrt(degrees(W))[:, None]
         around = W @ x / degrees(W)[:, None]
         gaps[smooth] = np.abs(around[ends[0, 0]] - around[ends[0, 1]]).max()
@@ -239,7 +239,7 @@ def test_a_partition_that_satisfies_all_reaches_the_complete_level(k):
 def test_two_clusters_stay_two_whatever_the_sign_of_the_vector():
     known = Constraints([(0, 3), (1, 2)], n_samples=4)
     vectors = np.array([[1.0], [1.1], [5.0], [5.1]])
-    found = Embedding(np.ones(1), vectors, None, unit=False)
+    found = SpectralCoordinates(np.ones(1), vectors, None, unit=False)
     model = FlexibleSpectralClustering(2, random_state=0)
     labels, _ = model._label_constrained(found, 2, known, np.random.RandomState(0))
     assert len(np.unique(labels)) == 2

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from tests.constraints.strategies import (
+from tests.constraints.closure import (
     apart_by_powers,
     as_set,
     distances,
@@ -18,9 +18,9 @@ from tests.constraints.strategies import (
     linked,
     pair_set,
     separated,
-    stated,
     together_by_powers,
 )
+from tests.strategies import stated
 
 from sidelight import Constraints
 from sidelight.constraints.algebra import _closure
@@ -213,7 +213,7 @@ def test_many_classes_are_counted_without_listing_their_conflicts():
 
 
 def test_expansion_beyond_the_limit_is_refused(monkeypatch):
-    monkeypatch.setattr(_closure, "MOST_PAIRS", 5)
+    monkeypatch.setattr(_closure, "MAX_PAIRS", 5)
     closure = Constraints.from_groups([0] * 4).closure()
     assert closure.n_entailed_must_link == 6
     with pytest.raises(SidelightError, match="6 entailed must-links, too many"):

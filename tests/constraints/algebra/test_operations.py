@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.constraints.strategies import apart_by_powers, as_set, stated, together_by_powers
+from tests.constraints.closure import apart_by_powers, as_set, together_by_powers
+from tests.strategies import stated
 
 from sidelight import Constraints
 from sidelight.exceptions import InconsistentConstraints, SidelightError

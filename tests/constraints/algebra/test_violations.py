@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.constraints.strategies import as_set, stated
+from tests.constraints.closure import as_set
+from tests.strategies import stated
 
 from sidelight import Constraints
 from sidelight.exceptions import SidelightError

@@ -20,7 +20,7 @@ def test_all_pairs_with_different_keys_and_no_others(keys):
         if keys[i] is not None and keys[j] is not None and keys[i] != keys[j]
     ]
     if not pairs:
-        with pytest.raises(SidelightError, match="tell nothing apart"):
+        with pytest.raises(SidelightError, match="no pairs to keep apart"):
             cannot_links_from_keys(keys)
         return
     known = cannot_links_from_keys(keys)

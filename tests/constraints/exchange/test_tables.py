@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies import constraints_to_write
 
 from sidelight import Constraints
 from sidelight.constraints.exchange import _files
@@ -26,44 +27,10 @@ from sidelight.exceptions import (
 )
 
 ENDINGS = ("csv", "csv.gz", "json", "parquet")
-words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
-
-
-@st.composite
-def anything(draw):
-    """Constraints with any kind of ids, labels, groups and weights."""
-    n = draw(st.integers(2, 6))
-    kinds_of_ids = st.one_of(
-        st.none(),
-        st.lists(words, min_size=n, max_size=n, unique=True),
-        st.lists(st.integers(-(2**63), 2**63 - 1), min_size=n, max_size=n, unique=True),
-        st.permutations([("x", 1), ("x", 2), 3, "four", 5.5, ("y", 1)]).map(lambda p: p[:n]),
-    )
-    ids = draw(kinds_of_ids)
-    row = st.integers(0, n - 1)
-    pairs = st.lists(st.tuples(row, row).filter(lambda p: p[0] != p[1]), max_size=5)
-    must_link, cannot_link = draw(pairs), draw(pairs)
-    name = (lambda p: p) if ids is None else (lambda p: (ids[p[0]], ids[p[1]]))
-    weight = st.floats(1e-300, 1e300)
-    classes = st.one_of(
-        st.none(),
-        st.lists(st.one_of(st.none(), words), min_size=n, max_size=n),
-        st.lists(st.integers(-1, 3), min_size=n, max_size=n),
-    )
-    return Constraints(
-        [name(p) for p in must_link],
-        [name(p) for p in cannot_link],
-        n_samples=n,
-        ids=ids,
-        must_link_weight=[draw(weight) for _ in must_link],
-        cannot_link_weight=[draw(weight) for _ in cannot_link],
-        labels=draw(classes),
-        groups=draw(classes),
-    )
 
 
 @settings(max_examples=150)
-@given(anything(), st.sampled_from(ENDINGS))
+@given(constraints_to_write(), st.sampled_from(ENDINGS))
 def test_reading_gives_back_what_was_written(known, ending):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"known.{ending}"
@@ -81,7 +48,7 @@ def test_odd_characters_in_ids_survive_a_file(odd, tmp_path):
         assert Constraints.read(path, ids=known.ids) == known
 
 
-@given(anything())
+@given(constraints_to_write())
 def test_tables_in_memory_give_back_what_they_were_made_from(known):
     table = known.to_table()
     rows = {"ids": known.ids, "n_samples": known.n_samples}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from tests.constraints.relations.strategies import graphs
+from tests.strategies import relations
 
 from sidelight import Relations
 from sidelight.constraints.relations import as_relations
@@ -45,7 +45,7 @@ def breadth_first(relations: Relations, positive: bool) -> list[int]:
 
 
 @settings(max_examples=40, deadline=None)
-@given(graphs())
+@given(relations())
 def test_matrix_and_edges_say_the_same(graph: Relations) -> None:
     dense = np.zeros((graph.n_samples, graph.n_samples))
     for (i, j), score in zip(graph.edges.tolist(), graph.scores, strict=True):
@@ -63,7 +63,7 @@ def test_matrix_and_edges_say_the_same(graph: Relations) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(graphs(), st.data())
+@given(relations(), st.data())
 def test_order_and_direction_do_not_matter(graph: Relations, data: Any) -> None:
     order = np.array(data.draw(st.permutations(range(graph.n_edges))), dtype=np.int64)
     again = Relations(graph.edges[order, ::-1], graph.scores[order], n_samples=graph.n_samples)
@@ -80,7 +80,7 @@ def test_order_and_direction_do_not_matter(graph: Relations, data: Any) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(graphs(), st.data())
+@given(relations(), st.data())
 def test_restriction_is_the_submatrix(graph: Relations, data: Any) -> None:
     n = graph.n_samples
     rows = np.array(data.draw(st.lists(st.integers(0, n - 1), unique=True)), dtype=np.int64)
@@ -100,7 +100,7 @@ def test_restriction_is_the_submatrix(graph: Relations, data: Any) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(graphs(named=False), st.lists(st.sets(st.integers(0, 8)), max_size=3), st.booleans())
+@given(relations(named=False), st.lists(st.sets(st.integers(0, 8)), max_size=3), st.booleans())
 def test_components_by_breadth_first_search(
     graph: Relations, sets: list[set[int]], positive: bool
 ) -> None:
@@ -111,7 +111,7 @@ def test_components_by_breadth_first_search(
 
 
 @settings(max_examples=40, deadline=None)
-@given(graphs())
+@given(relations())
 def test_values(graph: Relations) -> None:
     again = pickle.loads(pickle.dumps(graph))
     assert again == graph
@@ -159,7 +159,7 @@ def test_hyperedges_of_ids() -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(graphs(named=False))
+@given(relations(named=False))
 def test_matrices_one_sided_and_full(graph: Relations) -> None:
     stored = graph.restrict(np.arange(graph.n_samples))
     nonzero = Relations(

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.constraints.relations.strategies import graphs, words
+from tests.strategies import NAMES, relations
 
 from sidelight import Relations
 from sidelight.exceptions import ConstraintFileError, SidelightError, UnknownIds
@@ -33,7 +33,7 @@ def again(relations: Relations) -> dict[str, Any]:
 @settings(
     max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(graph=graphs(min_edges=1))
+@given(graph=relations(min_edges=1))
 def test_files_keep_everything(tmp_path: Path, ending: str, graph: Relations) -> None:
     path = tmp_path / f"pairs{ending}"
     graph.write(path)
@@ -41,7 +41,7 @@ def test_files_keep_everything(tmp_path: Path, ending: str, graph: Relations) ->
 
 
 @settings(max_examples=25, deadline=None)
-@given(graphs(min_edges=1))
+@given(relations(min_edges=1))
 def test_tables_keep_everything(graph: Relations) -> None:
     table = graph.to_table()
     columns = {name: table.column(name).to_pylist() for name in table.column_names}
@@ -56,7 +56,7 @@ def test_tables_keep_everything(graph: Relations) -> None:
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
-    members=st.dictionaries(words, st.sets(st.integers(0, 5), min_size=1), min_size=1, max_size=4)
+    members=st.dictionaries(NAMES, st.sets(st.integers(0, 5), min_size=1), min_size=1, max_size=4)
 )
 def test_hyperedges_in_files(tmp_path: Path, ending: str, members: dict[str, set[int]]) -> None:
     papers = Relations(hyperedges={k: sorted(v) for k, v in members.items()}, n_samples=6)
@@ -70,7 +70,7 @@ def test_hyperedges_in_files(tmp_path: Path, ending: str, members: dict[str, set
 
 
 @settings(max_examples=25, deadline=None)
-@given(graphs())
+@given(relations())
 def test_networkx_keeps_everything(graph: Relations) -> None:
     made = graph.to_networkx()
     assert Relations.from_networkx(made, ids=graph.ids) == (

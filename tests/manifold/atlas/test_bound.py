@@ -17,9 +17,9 @@ from tests.manifold.atlas.charted import (
     spd,
 )
 
-from sidelight.manifold.atlas._bound import Estimates, State
+from sidelight.manifold.atlas._bound import ChartState, Estimates
 from sidelight.manifold.atlas._charts import Charts
-from sidelight.manifold.atlas._tile import Tile
+from sidelight.manifold.atlas._steps import Tile
 
 RULES: dict[str, dict[str, Any]] = {
     "one view": {"widths": (4,), "masked": False},
@@ -51,7 +51,7 @@ def test_no_single_step_lowers_the_bound(rules: dict[str, Any], free: bool) -> N
         resp = best_responsibilities(case, state)
         values = [bound(case, state, resp)]
         now = case.steps.e_step(state, free=free)
-        values.append(bound(case, State(state.charts, now.estimates), resp))
+        values.append(bound(case, ChartState(state.charts, now.estimates), resp))
         state = case.steps.m_step(now)
         values.append(bound(case, state, resp))
         steps = np.diff([before, *values])
@@ -81,14 +81,16 @@ def test_estimates_stay_in_the_first_phase_and_where_they_are_clamped() -> None:
     np.testing.assert_array_equal(same, clamped)
 
 
-def slope(case: Case, state: State, resp: np.ndarray, change: Any, size: float = 1e-5) -> float:
+def slope(
+    case: Case, state: ChartState, resp: np.ndarray, change: Any, size: float = 1e-5
+) -> float:
     """Derivative of the bound along a change of the state, responsibilities fixed."""
     ahead, back = (bound(case, change(state, sign * size), resp) for sign in (1, -1))
     return (ahead - back) / (2 * size)
 
 
 def chart_change(name: str, direction: np.ndarray) -> Any:
-    def change(state: State, size: float) -> State:
+    def change(state: ChartState, size: float) -> ChartState:
         values = getattr(state.charts, name)
         if name == "noise":  # along logarithms, so that all directions are of one size
             moved = values * np.exp(size * direction)
@@ -97,7 +99,7 @@ def chart_change(name: str, direction: np.ndarray) -> Any:
             moved = roots @ np.swapaxes(roots, 1, 2)
         else:
             moved = values + size * direction
-        return State(replace(state.charts, **{name: moved}), state.estimates)
+        return ChartState(replace(state.charts, **{name: moved}), state.estimates)
 
     return change
 
@@ -114,7 +116,7 @@ def test_gradients_vanish_after_the_m_step(name: str, ridge: float) -> None:
     for _ in range(3):
         direction = rng.normal(size=getattr(new.charts, name).shape)
         change = chart_change(name, direction)
-        scale = abs(slope(case, State(old.charts, new.estimates), resp, change))
+        scale = abs(slope(case, ChartState(old.charts, new.estimates), resp, change))
         assert abs(slope(case, new, resp, change)) < 1e-4 * max(scale, 1.0)
 
 
@@ -122,17 +124,19 @@ def test_gradients_vanish_after_the_step_of_the_estimates() -> None:
     case = make_case(4, n=30)
     charts = case.state.charts
     resp = best_responsibilities(case, case.state)
-    new = State(charts, case.steps.e_step(case.state, free=True).estimates)
+    new = ChartState(charts, case.steps.e_step(case.state, free=True).estimates)
     rng = np.random.default_rng(0)
     shift, turn = rng.normal(size=new.estimates.means.shape), rng.normal(size=(30, 2, 2))
 
-    def move(state: State, size: float) -> State:
-        return State(charts, state.estimates._replace(means=state.estimates.means + size * shift))
+    def move(state: ChartState, size: float) -> ChartState:
+        return ChartState(
+            charts, state.estimates._replace(means=state.estimates.means + size * shift)
+        )
 
-    def widen(state: State, size: float) -> State:
+    def widen(state: ChartState, size: float) -> ChartState:
         roots = np.linalg.cholesky(state.estimates.covariances) @ (np.eye(2) + size * turn)
         covariances = roots @ np.swapaxes(roots, 1, 2)
-        return State(charts, state.estimates._replace(covariances=covariances))
+        return ChartState(charts, state.estimates._replace(covariances=covariances))
 
     for change in (move, widen):
         scale = abs(slope(case, case.state, resp, change))
@@ -145,7 +149,7 @@ def test_bound_is_below_the_likelihood_and_equal_for_one_chart(k: int) -> None:
     state = case.state
     for _ in range(4):
         now = case.steps.e_step(state, free=True)
-        evaluated = State(state.charts, now.estimates)
+        evaluated = ChartState(state.charts, now.estimates)
         likelihood = log_likelihood(case, state.charts)
         found = -case.steps.e_step(evaluated, free=False).objective * case.steps.weights.sum()
         assert found <= likelihood + 1e-9 * abs(likelihood)
@@ -170,7 +174,7 @@ def test_bound_does_not_depend_on_the_coordinates_of_the_map() -> None:
     rng = np.random.default_rng(1)
     turn, shift = rng.normal(size=(2, 2)) + 2 * np.eye(2), rng.normal(size=2)
     charts, (means, covariances) = case.state
-    turned = State(
+    turned = ChartState(
         replace(
             charts,
             offsets=charts.offsets @ turn.T + shift,
@@ -210,7 +214,7 @@ def test_conformal_charts_are_scaled_rotations_with_a_lower_bound_than_free_ones
         sizes = np.linalg.norm(state.charts.loadings, axis=1)[:, None, :1]
         for frames in (turns, near[0] * np.sign(np.diagonal(near[1], axis1=1, axis2=2))[:, None]):
             other = replace(state.charts, loadings=frames * sizes * rng.uniform(0.9, 1.1))
-            assert bound(free, State(other, state.estimates), resp) <= best + 1e-9
+            assert bound(free, ChartState(other, state.estimates), resp) <= best + 1e-9
 
 
 def old_m_step(

@@ -248,7 +248,7 @@ def test_large_tables_start_from_a_sample(
     sheet: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X = sheet[0]
-    monkeypatch.setattr(_cfa, "MOST_SPECTRAL_ROWS", 200)
+    monkeypatch.setattr(_cfa, "MAX_SPECTRAL_ROWS", 200)
     monkeypatch.setattr(_cfa, "SAMPLE_ROWS", 150)
     found = CoordinatedFactorAnalysis(2, n_charts=8, random_state=0).fit(X)
     assert found.n_start_rows_ == 150

@@ -213,7 +213,7 @@ def test_three_views_are_joined_by_a_chain_of_links() -> None:
 
 def test_large_tables_start_from_a_sample_with_the_links(monkeypatch: pytest.MonkeyPatch) -> None:
     one, two, _ = curves(300)
-    monkeypatch.setattr(_cfa, "MOST_SPECTRAL_ROWS", 400)
+    monkeypatch.setattr(_cfa, "MAX_SPECTRAL_ROWS", 400)
     monkeypatch.setattr(_cfa, "SAMPLE_ROWS", 200)
     model = CoordinatedViews(1, n_charts=5, random_state=0)
     model.fit([one, two], correspondences=every(300, 10))

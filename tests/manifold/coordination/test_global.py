@@ -19,17 +19,17 @@ from sidelight.manifold.coordination import _coordinated_em as em
 N, D, K, d = 30, 4, 3, 2
 
 
-def start(seed: int = 0) -> tuple[np.ndarray, em.Coordinates]:
+def start(seed: int = 0) -> tuple[np.ndarray, em.CoordinateEstimates]:
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(N, D))
     resp = rng.dirichlet(np.ones(K), size=N)
     spread = rng.normal(size=(N, d, d)) * 0.3
     covariances = spread @ np.swapaxes(spread, 1, 2) + 0.1 * np.eye(d)
     blank = em.blank_charts(K, D, d)
-    return rows, em.Coordinates(blank, resp, rng.normal(size=(N, d)), covariances, np.inf)
+    return rows, em.CoordinateEstimates(blank, resp, rng.normal(size=(N, d)), covariances, np.inf)
 
 
-def charts(isotropic: bool = False) -> tuple[np.ndarray, em.Coordinates, em.LinkedCharts]:
+def charts(isotropic: bool = False) -> tuple[np.ndarray, em.CoordinateEstimates, em.LinkedCharts]:
     rows, now = start()
     return rows, now, em.m_step(rows, now, np.full(D, 1e-8), isotropic=isotropic)
 

@@ -436,7 +436,7 @@ def test_rows_that_are_all_the_same() -> None:
 
 
 def test_too_many_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sidelight.manifold.spectral._frame.MOST_ROWS", 110)
+    monkeypatch.setattr("sidelight.manifold.spectral._frame.MAX_ROWS", 110)
     model = IncrementalIsomap(n_neighbors=6).fit(ROLL[:110])
     with pytest.raises(SidelightError, match="n_landmarks"):
         model.partial_fit(ROLL[110:111])
@@ -446,7 +446,7 @@ def test_too_many_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_more_rows_than_geodesics_have_room_for_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_frame, "MOST_ROWS", 60)
+    monkeypatch.setattr(_frame, "MAX_ROWS", 60)
     X = np.random.default_rng(0).normal(size=(61, 3))
     model = IncrementalIsomap().fit(X[:60])
     before = model.embedding_.copy()

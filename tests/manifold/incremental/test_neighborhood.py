@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
+from tests.strategies import SEEDS
 
 from sidelight.graphs import distance_graph
 from sidelight.manifold.incremental._edges import EdgeRules
@@ -36,7 +37,7 @@ def assert_lists_are_exact(near: Neighborhood, k: int) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(
-    seed=st.integers(0, 2**32 - 1),
+    seed=SEEDS,
     k=st.integers(1, 4),
     grid=st.booleans(),
 )

@@ -100,4 +100,4 @@ def test_graphs_that_would_fill_up_need_no_factorization(
 def test_memory_is_told_before_it_is_asked_for() -> None:
     with pytest.raises(SidelightError, match=r"40,000 rows, 12.8 GB; at most .* Use that one"):
         check_pairs_fit(40_000, "A method", "Use that one.")
-    check_pairs_fit(_frame.MOST_ROWS, "A method", "")
+    check_pairs_fit(_frame.MAX_ROWS, "A method", "")

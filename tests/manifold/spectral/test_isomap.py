@@ -175,7 +175,7 @@ def test_published_landmarks_are_a_smaller_linear_image() -> None:
 
 
 def test_too_few_landmarks() -> None:
-    with pytest.raises(SidelightError, match="2 landmarks cannot tell 2 dimensions"):
+    with pytest.raises(SidelightError, match="2 landmarks cannot determine 2 dimensions"):
         LandmarkIsomap(n_landmarks=2).fit(roll(50)[0])
 
 

@@ -15,7 +15,7 @@ from sidelight.evaluation import procrustes_distance, sammon_stress
 from sidelight.exceptions import SidelightError
 from sidelight.manifold import SammonMapping
 from sidelight.manifold.stress import _descent
-from sidelight.manifold.stress._descent import Distances, SammonStress, place_rows
+from sidelight.manifold.stress._descent import SammonStress, TargetDistances, place_rows
 
 
 def draw(seed=0, n=12, d=4):
@@ -23,7 +23,7 @@ def draw(seed=0, n=12, d=4):
 
 
 def stress_of(X, places):
-    return SammonStress(Distances(X, precomputed=False))(places)
+    return SammonStress(TargetDistances(X, precomputed=False))(places)
 
 
 def test_stress_is_the_measure_of_the_same_name():
@@ -36,7 +36,7 @@ def test_stress_is_the_measure_of_the_same_name():
 def test_derivatives_by_finite_differences(seed, n, q):
     """``S' = (2/c) gradient`` and the diagonal of ``S''`` is ``(2/c) curvature``."""
     X, Z = draw(seed, n), draw(seed + 1, n, q)
-    stress = SammonStress(Distances(X, precomputed=False))
+    stress = SammonStress(TargetDistances(X, precomputed=False))
     now = stress(Z)
     factor = 2 / (stress.total / 2)  # total counts every pair twice
     step = 1e-4
@@ -88,7 +88,7 @@ def test_the_stress_never_rises_and_ends_below_that_of_principal_components():
 def test_no_general_optimizer_finds_less_nearby():
     X = draw(9, 25)
     model = SammonMapping(tol=1e-12, max_iter=5000).fit(X)
-    stress = SammonStress(Distances(X, precomputed=False))
+    stress = SammonStress(TargetDistances(X, precomputed=False))
 
     def value(flat):
         now = stress(flat.reshape(-1, 2))

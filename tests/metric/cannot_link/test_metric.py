@@ -19,7 +19,7 @@ from sidelight.metric.cannot_link import _learned as module
 from sidelight.metric.cannot_link._choice import choose_ascent, choose_products
 from sidelight.metric.cannot_link._model import ModelAscent, PairModel
 from sidelight.metric.cannot_link._solver import CoordinateAscent, solve
-from sidelight.metric.cannot_link._sweeps import GramSweeps, Graph, MetricSweeps, SparseSweeps
+from sidelight.metric.cannot_link._sweeps import GramSweeps, MetricSweeps, PairGraph, SparseSweeps
 
 EXACT = {"tol": 1e-10, "max_iter": 3000, "random_state": 0}
 
@@ -119,7 +119,7 @@ def test_all_ways_to_the_margins_agree():
     X, known = sparse_problem()
     pairs = known.cannot_link
     for C in (0.002, np.inf):
-        graph = Graph(pairs[:, 0].copy(), pairs[:, 1].copy(), np.full(len(pairs), C))
+        graph = PairGraph(pairs[:, 0].copy(), pairs[:, 1].copy(), np.full(len(pairs), C))
         gram = (X @ X.T).toarray()
         ways = (MetricSweeps(X, graph), GramSweeps(gram, graph), SparseSweeps(X, graph))
         found = [
@@ -145,7 +145,7 @@ def words(seed=0, n=60, d=3000, n_pairs=150):
 def test_the_model_has_the_right_diagonal_and_products_are_exact():
     X, known = words()
     first, second = np.ascontiguousarray(known.cannot_link.T)
-    graph = Graph(first, second, np.full(len(first), np.inf))
+    graph = PairGraph(first, second, np.full(len(first), np.inf))
     model = PairModel(X, graph)
     gaps = (X[first] - X[second]).toarray()
     Q = (gaps @ gaps.T) ** 2
@@ -170,7 +170,7 @@ def test_the_model_has_the_right_diagonal_and_products_are_exact():
 def test_ascent_in_the_model_comes_to_the_same_optimum(C, by):
     X, known = words(1, n_pairs=700)
     first, second = np.ascontiguousarray(known.cannot_link.T)
-    graph = Graph(first, second, np.full(len(first), C))
+    graph = PairGraph(first, second, np.full(len(first), C))
     model, sweeps = PairModel(X, graph), choose_products(X, graph)
     products = model.products if by == "features" else sweeps.products
     settings = {"max_iter": 200, "tol": 1e-9, "rng": np.random.RandomState(0)}
@@ -186,7 +186,7 @@ def test_ascent_in_the_model_comes_to_the_same_optimum(C, by):
 
 def test_many_sparse_features_go_by_the_model_and_few_steps_are_enough():
     X, known = words(2, n=200, d=6000, n_pairs=600)
-    graph = Graph(*np.ascontiguousarray(known.cannot_link.T), np.ones(len(known.cannot_link)))
+    graph = PairGraph(*np.ascontiguousarray(known.cannot_link.T), np.ones(len(known.cannot_link)))
     assert isinstance(choose_ascent(X, graph), ModelAscent)
     assert isinstance(choose_ascent(X[:, :30], graph), CoordinateAscent)
     model = CannotLinkMetric(random_state=0).fit(X, constraints=known)
@@ -202,7 +202,7 @@ def test_coordinate_ascent_goes_on_where_the_model_is_poor():
     topics[np.arange(40), rng.integers(250, size=40)] = True
     X = sparse.csr_array(np.repeat(topics, 20, axis=1).astype(float))
     pairs = np.column_stack(np.triu_indices(40, 1))[rng.permutation(780)[:300]]
-    graph = Graph(*np.ascontiguousarray(pairs.T), np.full(300, np.inf))
+    graph = PairGraph(*np.ascontiguousarray(pairs.T), np.full(300, np.inf))
     begun = []
 
     def sweeps():

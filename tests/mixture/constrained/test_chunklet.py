@@ -18,7 +18,7 @@ from sidelight.engine import as_rows
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.mixture import ChunkletMixture, GaussianMixture, PenalizedMixture
-from sidelight.mixture.field._rows import ConstrainedRows, hard_rows
+from sidelight.mixture.field._rows import FieldRows, hard_rows
 
 SAMPLINGS = ("points", "chunklets")
 
@@ -36,7 +36,7 @@ def blobs(n: int = 90, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return 2.0 * np.eye(3)[y] + rng.normal(0, 0.8, (n, 3)), y
 
 
-def constrain(known: Constraints, k: int, weights: Any = None, **params: Any) -> ConstrainedRows:
+def constrain(known: Constraints, k: int, weights: Any = None, **params: Any) -> FieldRows:
     return hard_rows(known, k, as_rows(np.zeros((known.n_samples, 1))), weights, **params)
 
 

@@ -18,7 +18,7 @@ from sidelight.mixture import GaussianMixture, MeanFieldMixture, PenalizedMixtur
 from sidelight.mixture.constrained import _mean_field
 from sidelight.mixture.constrained._mean_field import GRID
 from sidelight.mixture.constrained._tempered import Tempered
-from sidelight.mixture.field._rows import ConstrainedRows, coupled_rows
+from sidelight.mixture.field._rows import FieldRows, coupled_rows
 
 
 def blobs(n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -46,7 +46,7 @@ def fit(model: Any, X: np.ndarray, known: Constraints | None = None) -> Any:
         return model.fit(X, constraints=known)
 
 
-def couple(known: Constraints, k: int, penalty: float) -> ConstrainedRows:
+def couple(known: Constraints, k: int, penalty: float) -> FieldRows:
     return coupled_rows(
         known,
         k,
@@ -62,7 +62,7 @@ def couple(known: Constraints, k: int, penalty: float) -> ConstrainedRows:
 # ------------------------------------------------------------------ fixed point and bound
 
 
-def random_field(seed: int, penalty: float) -> tuple[ConstrainedRows, np.ndarray, np.ndarray]:
+def random_field(seed: int, penalty: float) -> tuple[FieldRows, np.ndarray, np.ndarray]:
     rng = np.random.RandomState(seed)
     known = Constraints.sample(rng.randint(3, size=6), 7, random_state=seed)
     rows = couple(known, 3, penalty)

@@ -16,7 +16,7 @@ from sidelight import Constraints
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import ConstraintWarning, InfeasibleConstraints, SidelightError
 from sidelight.mixture import GaussianMixture, MeanFieldMixture, PenalizedMixture
-from sidelight.mixture.field._rows import ConstrainedRows, coupled_rows
+from sidelight.mixture.field._rows import FieldRows, coupled_rows
 
 
 def blobs(n: int = 60, seed: int = 0, spread: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
@@ -152,7 +152,7 @@ def test_moments_match_at_the_end() -> None:
     np.testing.assert_allclose(resp.sum(axis=0) + posterior.sum(axis=0), expected, atol=1e-3)
 
 
-def couple(known: Constraints, w: float, k: int = 3) -> ConstrainedRows:
+def couple(known: Constraints, w: float, k: int = 3) -> FieldRows:
     return coupled_rows(known, k, None, strength=2 * w, inference="exact")
 
 

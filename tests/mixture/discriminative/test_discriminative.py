@@ -76,7 +76,7 @@ def test_without_a_price_constraints_do_not_matter(kind: str, blobs: Any) -> Non
 
 def test_stationary_with_constraints(blobs: Any) -> None:
     """EM's fixed point with the derivative ``c`` in the place of responsibilities."""
-    from sidelight.mixture.discriminative._violation_loss import statements, violation
+    from sidelight.mixture.discriminative._objective import statements, violation
 
     X, y = blobs
     known = Constraints.sample(y, 60, random_state=1)

@@ -14,14 +14,13 @@ from tests.mixture.discriminative.test_violation_loss import count_by_hand
 from sidelight import Constraints
 from sidelight.engine import as_rows
 from sidelight.mixture.discriminative._base import symmetric_inverse_root
-from sidelight.mixture.discriminative._factor_models import DiagonalModel, FullModel, TiedModel
-from sidelight.mixture.discriminative._lost_components import (
+from sidelight.mixture.discriminative._descent import (
     find_lost,
     recover_lost,
     split_component,
 )
-from sidelight.mixture.discriminative._objective import Objective, WhiteRows
-from sidelight.mixture.discriminative._violation_loss import statements, violation
+from sidelight.mixture.discriminative._factor_models import DiagonalModel, FullModel, TiedModel
+from sidelight.mixture.discriminative._objective import Objective, WhiteRows, statements, violation
 
 N, D, K = 40, 3, 3
 MODELS = ("tied", "projected", "full", "diag")

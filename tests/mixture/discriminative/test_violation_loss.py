@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidelight import Constraints
-from sidelight.mixture.discriminative._violation_loss import (
+from sidelight.mixture.discriminative._objective import (
     one_of_each_class,
     posteriors,
     statements,

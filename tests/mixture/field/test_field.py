@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
+from tests.strategies import fields
 
 from sidelight.exceptions import ConstraintWarning, InfeasibleConstraints, SidelightError
 from sidelight.mixture.field._field import ConstraintField
@@ -47,27 +48,7 @@ def weight_of(labels: np.ndarray, edges: Any, coupling: Any, logphi: np.ndarray)
     )
 
 
-@st.composite
-def fields(draw: Any, largest: int = 7) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A random graph with soft and hard couplings, and potentials, some labels not allowed."""
-    n = draw(st.integers(1, largest))
-    k = draw(st.integers(1, 4 if n <= 6 else 3))
-    rng = np.random.RandomState(draw(st.integers(0, 2**31 - 1)))
-    pairs = np.array(list(itertools.combinations(range(n), 2)), dtype=int).reshape(-1, 2)
-    edges = pairs[rng.rand(len(pairs)) < draw(st.sampled_from([0.1, 0.3, 0.6, 1.0]))]
-    flip = rng.rand(len(edges)) < 0.5
-    edges[flip] = edges[flip][:, ::-1]
-    coupling = rng.randn(len(edges)) * draw(st.sampled_from([0.5, 3.0, 800.0]))
-    coupling[rng.rand(len(edges)) < draw(st.sampled_from([0.0, 0.3, 1.0]))] = HARD
-    logphi = rng.randn(n, k) * draw(st.sampled_from([1.0, 30.0, 1000.0]))
-    clamped = rng.rand(n) < draw(st.sampled_from([0.0, 0.3]))
-    for i in np.flatnonzero(clamped):
-        keep = rng.randint(k)
-        logphi[i, np.arange(k) != keep] = -np.inf
-    return edges, coupling, logphi
-
-
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(fields())
 def test_exact_inference_is_enumeration(field: Any) -> None:
     edges, coupling, logphi = field

@@ -192,7 +192,7 @@ class TestLimits:
     )
     @pytest.mark.parametrize("most_features", [48, 0])
     def test_no_factors(self, kind: str, limit: str, most_features: int, monkeypatch: Any) -> None:
-        monkeypatch.setattr(_low_rank, "MOST_FEATURES", most_features)
+        monkeypatch.setattr(_low_rank, "MAX_FEATURES", most_features)
         X = strips()
         flat, plain = fitted(X, kind, 0), fitted(X, limit)
         assert flat._components.by_matrices == (most_features > 0)
@@ -225,7 +225,7 @@ class TestInvariances:
     @KINDS
     def test_closed_under(self, kind: str, most_features: int, monkeypatch: Any) -> None:
         """Factor analysers follow the scales of features, the others rotations."""
-        monkeypatch.setattr(_low_rank, "MOST_FEATURES", most_features)
+        monkeypatch.setattr(_low_rank, "MAX_FEATURES", most_features)
         X = strips()
         rng = np.random.default_rng(0)
         turn = np.linalg.qr(rng.normal(size=(6, 6)))[0] * 3.0
@@ -251,7 +251,7 @@ class TestFit:
     @KINDS
     @pytest.mark.parametrize("most_features", [48, 0])
     def test_likelihood_never_falls(self, kind: str, most_features: int, monkeypatch: Any) -> None:
-        monkeypatch.setattr(_low_rank, "MOST_FEATURES", most_features)
+        monkeypatch.setattr(_low_rank, "MAX_FEATURES", most_features)
         for seed in range(4):
             X = strips(120, seed=seed)
             model = fitted(X, kind, 2, reg_covar=0, tol=0, init_params="random", random_state=seed)
@@ -261,7 +261,7 @@ class TestFit:
     def test_both_ways_meet(self, monkeypatch: Any) -> None:
         X = strips()
         by_matrices = fitted(X, "ppca", max_iter=500)
-        monkeypatch.setattr(_low_rank, "MOST_FEATURES", 0)
+        monkeypatch.setattr(_low_rank, "MAX_FEATURES", 0)
         thin = fitted(X, "ppca", max_iter=500)
         assert thin.objective_ == pytest.approx(by_matrices.objective_, abs=1e-5)
         np.testing.assert_array_equal(thin.labels_, by_matrices.labels_)
@@ -356,6 +356,6 @@ class TestFit:
         """The leading directions of the rows, by passes over them or from their covariance."""
         X = strips(400, d=8, k=1)
         by_matrices = low_rank_of_rows(as_rows(X), 1, "ppca", 2, reg_covar=0.0)
-        monkeypatch.setattr(_low_rank, "MOST_FEATURES", 0)
+        monkeypatch.setattr(_low_rank, "MAX_FEATURES", 0)
         thin = low_rank_of_rows(as_rows(X), 1, "ppca", 2, reg_covar=0.0)
         np.testing.assert_allclose(dense(thin.model), dense(by_matrices.model), atol=1e-2)

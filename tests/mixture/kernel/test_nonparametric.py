@@ -24,7 +24,7 @@ from sidelight.mixture.kernel import _nonparametric, _profiles
 from sidelight.mixture.kernel._bandwidths import CANDIDATES, choose, distance_percentiles
 from sidelight.mixture.kernel._profiles import (
     ProfileFit,
-    Sweep,
+    StartSweep,
 )
 
 
@@ -261,9 +261,9 @@ def test_interruption_keeps_the_best_so_far(
         calls += 1
         if calls == 4:
             raise KeyboardInterrupt
-        return Sweep(*args)
+        return StartSweep(*args)
 
-    monkeypatch.setattr(_profiles, "Sweep", sweep)
+    monkeypatch.setattr(_profiles, "StartSweep", sweep)
     with (
         sidelight.progress(show=False, keep_best=True),
         pytest.warns(ConvergenceWarning, match="interrupted after 3"),

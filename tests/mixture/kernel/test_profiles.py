@@ -23,13 +23,13 @@ from sidelight.mixture.kernel import _profiles
 from sidelight.mixture.kernel import _rows as _kernel_rows
 from sidelight.mixture.kernel._profiles import (
     ProfileFit,
-    Sweep,
+    StartSweep,
     dirichlet_start,
     fit_profiles,
     seeds_start,
 )
 from sidelight.mixture.kernel._rows import (
-    Distances,
+    SquaredDistances,
     dense_kernel,
     given_kernel,
     neighbor_distances,
@@ -59,12 +59,12 @@ def random_profiles(n: int, k: int, seed: int) -> np.ndarray:
 
 
 def a_kernel(X: np.ndarray, width: float = 1.0, **options: Any) -> Any:
-    return dense_kernel(Distances(X), width, normalize=True, **options)
+    return dense_kernel(SquaredDistances(X), width, normalize=True, **options)
 
 
-def step(kernel: Any, Q: np.ndarray, reg: float = REG) -> tuple[Sweep, np.ndarray]:
+def step(kernel: Any, Q: np.ndarray, reg: float = REG) -> tuple[StartSweep, np.ndarray]:
     """One sweep and the profiles after it, for a single start."""
-    sweep = Sweep(kernel, Q[:, None], reg)
+    sweep = StartSweep(kernel, Q[:, None], reg)
     new = solve_profiles(np.ascontiguousarray(Q[:, None]), sweep.pulled, sweep.labels, 2 * reg)
     return sweep, new[:, 0]
 
@@ -102,7 +102,7 @@ def test_golden_numbers() -> None:
     np.testing.assert_allclose(
         Q[:, 1], [0.000024, 0.000133, 0.001637, 0.500270, 0.497937], atol=1e-6
     )
-    assert Sweep(kernel, Q[:, None], REG).objective[0] == pytest.approx(-2.111511, abs=1e-6)
+    assert StartSweep(kernel, Q[:, None], REG).objective[0] == pytest.approx(-2.111511, abs=1e-6)
     pull = np.array([1 / 0.7, 1 / 0.7, 1 / 0.8, 0.0, 0.0])
     theta = solve_profile(pull, counts, 2 * REG, np.empty(5))
     assert theta == pytest.approx(-4.383732, abs=1e-5)
@@ -294,7 +294,7 @@ def test_one_component_improves_on_even_weights(cloud: np.ndarray) -> None:
     kernel = a_kernel(cloud)
     model = fitted(cloud, 1, bandwidth=1.0)
     assert set(model.labels_) == {0}
-    even = Sweep(kernel, np.full((60, 1, 1), 1 / 60), REG).objective[0]
+    even = StartSweep(kernel, np.full((60, 1, 1), 1 / 60), REG).objective[0]
     assert -60 * model.objective_ > even
     plain = plain_kernel(cloud, 1.0)
     assert -60 * model.objective_ == pytest.approx(
@@ -316,7 +316,7 @@ def test_all_kernels_agree_when_all_neighbours_are_kept(
         neighbor_kernel(near, 1.0, normalize=True),
         given_kernel(plain_kernel(cloud, 1.0, normalize=False), normalize=True),
         given_kernel(sparse.csr_array(plain_kernel(cloud, 1.0, normalize=False)), normalize=True),
-        dense_kernel(Distances(sparse.csr_array(cloud)), 1.0, normalize=True, kept_rows=0),
+        dense_kernel(SquaredDistances(sparse.csr_array(cloud)), 1.0, normalize=True, kept_rows=0),
     ):
         end = climb(other, Q, max_iter=20)
         np.testing.assert_array_equal(end.labels, kept.labels)

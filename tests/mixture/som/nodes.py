@@ -9,8 +9,8 @@ import numpy as np
 
 from sidelight.mixture.som._blocks import parts_of
 from sidelight.mixture.som._families import complete_nodes
-from sidelight.mixture.som._grid import Grid, Neighborhood
-from sidelight.mixture.som._parts import Settings
+from sidelight.mixture.som._grid import Grid, GridNeighborhood
+from sidelight.mixture.som._parts import FamilySettings
 from sidelight.mixture.som._steps import ConstrainedEM, NodeParameters, Winners
 
 FAMILIES = (
@@ -63,7 +63,7 @@ class Nodes:
     steps: ConstrainedEM
     parameters: NodeParameters
 
-    def stage(self, rate: float) -> Neighborhood:
+    def stage(self, rate: float) -> GridNeighborhood:
         return self.grid.neighborhood(rate)
 
     def joint(self, parameters: NodeParameters | None = None) -> np.ndarray:
@@ -92,7 +92,7 @@ def make_nodes(
     reg_covar: float = 0.0,
     **options: Any,
 ) -> Nodes:
-    settings = Settings(
+    settings = FamilySettings(
         n_factors=1,
         centered=family != "origin-ppca",
         shared_variance=family != "own-spherical",

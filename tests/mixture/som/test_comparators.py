@@ -16,10 +16,10 @@ from sidelight.mixture import (
     ProbabilisticMap,
     SoftTopographicMap,
 )
-from sidelight.mixture.som._generative import Sheet, SheetEM, make_basis
+from sidelight.mixture.som._generative import BasisWeights, SheetEM, make_basis
 from sidelight.mixture.som._grid import Grid
 from sidelight.mixture.som._kohonen import BatchMap
-from sidelight.mixture.som._parts import NumericPart, Settings
+from sidelight.mixture.som._parts import FamilySettings, NumericPart
 from sidelight.mixture.som._probabilistic import ProbabilisticSteps, posterior
 from sidelight.mixture.som._soft import SoftQuantization, implied_mixture
 
@@ -96,8 +96,8 @@ def test_online_map_of_one_pass_is_its_formula() -> None:
     nodes = Grid((4,))
     start = KohonenMap((4,), method="online", n_epochs=1, random_state=3)
     rng = np.random.RandomState(3)
+    from sidelight.mixture.som._grid import means_on_plane
     from sidelight.mixture.som._kohonen import _ends
-    from sidelight.mixture.som._start import means_on_plane
 
     means = means_on_plane(X[:20], np.ones(20), nodes)[0]
     times = np.linspace(0, 1, 20)
@@ -195,7 +195,7 @@ def test_generative_map_with_a_basis_function_for_each_node_is_a_plain_mixture()
     start = X[:5]
     origin = X.mean(axis=0)
     steps = SheetEM(as_rows(X), origin, np.eye(5), alpha=0.0)
-    sheet = Sheet(start - origin, 1.0)
+    sheet = BasisWeights(start - origin, 1.0)
     means, variance = start.copy(), 1.0
     for _ in range(6):
         now = steps.evaluate(sheet, None)
@@ -219,7 +219,7 @@ def test_generative_map_never_loses_and_its_step_solves_the_equations() -> None:
     np.testing.assert_allclose(model.inverse_transform(model.node_positions_), model.means_)
     basis = make_basis(Grid((6, 6)), (3, 3), 1.0)(Grid((6, 6)).positions)
     steps = SheetEM(as_rows(X), X.mean(axis=0), basis, alpha=0.3)
-    now = steps.evaluate(Sheet(np.zeros((10, 4)), 2.0), None)
+    now = steps.evaluate(BasisWeights(np.zeros((10, 4)), 2.0), None)
     weights = steps.update(now).weights
     totals, sums = now.statistics
     gradient = basis.T @ (sums[:, :4] - totals[:, None] * (basis @ weights)) / 2.0 - 0.3 * weights
@@ -269,7 +269,7 @@ def test_probabilistic_winners_are_those_of_an_enumeration() -> None:
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_probabilistic_map_does_not_lose_within_a_stage(component: str, missing: float) -> None:
     rows = rows_of("full", 90, missing=missing)
-    part = NumericPart(np.arange(4), component, Settings(reg_covar=0.0))
+    part = NumericPart(np.arange(4), component, FamilySettings(reg_covar=0.0))
     components = part.whole(rows, np.ones(90), 3)
     inner = getattr(components, "inner", components)
     spread = inner.with_parameters(means=inner.means + np.arange(3.0)[:, None])

@@ -9,7 +9,7 @@ from tests.mixture.som.nodes import FAMILIES, make_nodes, rows_of
 
 from sidelight.mixture import GaussianMixture, SelfOrganizingMixture
 from sidelight.mixture.som._families import is_linear
-from sidelight.mixture.som._grid import Neighborhood
+from sidelight.mixture.som._grid import GridNeighborhood
 from sidelight.mixture.som._steps import NodeParameters
 
 EPISODES = np.repeat(np.arange(45), 2)
@@ -99,7 +99,7 @@ def test_all_distributions_instead_of_neighborhoods_give_plain_em() -> None:
     for _ in range(steps):
         posterior = softmax(nodes.joint(parameters), axis=1)
         entropy = -xlogy(posterior, posterior).sum(axis=1)
-        now = nodes.steps.e_step(parameters, Neighborhood(0.0, posterior, entropy))
+        now = nodes.steps.e_step(parameters, GridNeighborhood(0.0, posterior, entropy))
         np.testing.assert_array_equal(now.winners, np.arange(len(rows)))
         assert now.bound == pytest.approx(nodes.steps.log_likelihood(parameters), rel=1e-10)
         parameters = nodes.steps.m_step(now)
@@ -211,7 +211,7 @@ def test_a_different_numbering_of_the_nodes_changes_nothing() -> None:
     nodes = make_nodes(rows, "spherical", (2, 3))
     order = np.random.default_rng(1).permutation(6)
     stage = nodes.stage(1.0)
-    other = Neighborhood(1.0, stage.shares[order][:, order], stage.entropy[order])
+    other = GridNeighborhood(1.0, stage.shares[order][:, order], stage.entropy[order])
     (part,) = nodes.parameters.parts
     moved = NodeParameters(
         (part.with_parameters(means=part.means[order], covariances=part.covariances[order]),),

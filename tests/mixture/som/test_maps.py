@@ -12,8 +12,8 @@ from tests.mixture.som.nodes import rows_of
 
 from sidelight.exceptions import SidelightError
 from sidelight.mixture import KohonenMap, SelfOrganizingMixture
+from sidelight.mixture.som._base import temper
 from sidelight.mixture.som._blocks import default_blocks
-from sidelight.mixture.som._measure import temper
 
 X = rows_of("spherical", 120)
 

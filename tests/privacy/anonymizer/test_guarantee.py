@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.privacy.anonymizer.tables import (
     all_diverse,
     classes,
-    mixed_tables,
     smallest_class,
 )
+from tests.strategies import mixed_tables
 
 from sidelight import engine
 from sidelight.datasets import make_adult_like
@@ -28,7 +28,7 @@ def people(n: int, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
     return table[list(made.quasi_identifiers)], table[list(made.sensitive)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(mixed_tables(), st.integers(1, 7), st.sampled_from(["ranges", "representatives"]))
 def test_every_row_is_published_like_k_others(X: pd.DataFrame, k: int, form: str) -> None:
     model = Anonymizer(k, generalize=form, random_state=0)
@@ -46,7 +46,7 @@ def test_every_row_is_published_like_k_others(X: pd.DataFrame, k: int, form: str
     assert mine.nunique() == classes(published).max() + 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     mixed_tables(),
     st.integers(1, 5),
@@ -155,16 +155,18 @@ def test_a_broken_search_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     from sidelight.privacy.anonymizer import _partition
 
     X, _ = people(100)
-    honest = _partition.Search._grown
+    honest = _partition.AnonymousClasses._grown
 
     def wrong(self: object, rows: np.ndarray) -> np.ndarray:
         labels = honest(self, rows)
         labels[0] = labels.max() + 1
         return labels
 
-    monkeypatch.setattr(_partition.Search, "_grown", wrong)
-    monkeypatch.setattr(_partition.Search, "violating", lambda self, labels: np.zeros(1, bool))
-    monkeypatch.setattr(_partition, "MOST_PASSES", 1)
+    monkeypatch.setattr(_partition.AnonymousClasses, "_grown", wrong)
+    monkeypatch.setattr(
+        _partition.AnonymousClasses, "violating", lambda self, labels: np.zeros(1, bool)
+    )
+    monkeypatch.setattr(_partition, "MAX_PASSES", 1)
     with pytest.raises(RuntimeError, match="fewer than k=5"):
         Anonymizer(5, random_state=0).fit(X)
 

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.privacy.anonymizer.tables import mixed_tables
 from tests.privacy.anonymizer.test_guarantee import people
+from tests.strategies import mixed_tables
 
 from sidelight.exceptions import SidelightError, UnusedKnowledge
 from sidelight.privacy import (

@@ -11,11 +11,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.privacy.anonymizer.tables import CITIES, classes, mixed_tables
+from tests.privacy.anonymizer.tables import classes
+from tests.strategies import CITIES, mixed_tables
 
 from sidelight.exceptions import SidelightError
 from sidelight.privacy import Anonymizer, generalize
-from sidelight.privacy.anonymizer._texts import read_dates, read_range, read_set
+from sidelight.privacy.anonymizer._publish import read_dates, read_range, read_set
 
 
 def assert_contained(X: pd.DataFrame, published: pd.DataFrame) -> None:
@@ -37,7 +38,7 @@ def assert_contained(X: pd.DataFrame, published: pd.DataFrame) -> None:
                 assert kind(low) <= value <= kind(high)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(mixed_tables(), st.integers(1, 6))
 def test_ranges_and_sets_contain_the_value_of_the_row(X: pd.DataFrame, k: int) -> None:
     if len(X) >= k:

@@ -115,7 +115,7 @@ def test_features_of_blocks_add():
     parts = []
     for rows in np.array_split(X, 3):
         part = Features(0.5, 2)
-        part.absorb(np.ones(len(rows)), np.ascontiguousarray(rows), np.zeros(len(rows)))
+        part.merge_or_append(np.ones(len(rows)), np.ascontiguousarray(rows), np.zeros(len(rows)))
         parts.append(part)
     joined = parts[0].join(parts[1]).join(parts[2]).result()
     assert joined.sizes.sum() == 300

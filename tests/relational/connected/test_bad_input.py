@@ -59,7 +59,7 @@ def test_hyperedges_join_their_members(monkeypatch: pytest.MonkeyPatch) -> None:
     for method in METHODS:
         one, other = (method(2, random_state=0).fit(X, relations=r) for r in (sets, edges))
         np.testing.assert_array_equal(one.labels_, other.labels_)
-    monkeypatch.setattr(_graph, "MOST_PAIRS", 5)
+    monkeypatch.setattr(_graph, "MAX_PAIRS", 5)
     with pytest.raises(SidelightError, match="6 pairs of neighbors, more than 5; the largest, a"):
         NetScan(2).fit(X, relations=sets)
 

@@ -115,7 +115,7 @@ def test_refinement_is_below_ward_and_leaves_no_better_move() -> None:
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_articulation_is_found(seed: int) -> None:
     rng = np.random.default_rng(seed)
     edges = random_connected(rng, 14, 6)
@@ -149,7 +149,7 @@ def test_articulation_is_found(seed: int) -> None:
     st.sampled_from(["ward", "degree"]),
     st.booleans(),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_clusters_are_connected_under_all_options(
     seed: int, k: int, metric: str, init: str, refine: bool
 ) -> None:
@@ -206,7 +206,7 @@ def test_components_get_a_cluster_each() -> None:
 
 
 @given(st.integers(0, 10_000), st.sampled_from([0.2, 0.5, 0.8, 1.0]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_members_are_neighbors_of_a_share_of_their_cluster(seed: int, strength: float) -> None:
     rng = np.random.default_rng(seed)
     X, edges = rng.normal(size=(24, 2)), random_connected(rng, 24, 60)

@@ -41,7 +41,7 @@ def plain_heap(X: np.ndarray, edges: np.ndarray, seeds: list[int]) -> tuple[list
 
 
 @given(st.integers(0, 10_000), st.integers(2, 60), st.integers(0, 80), st.integers(1, 5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_growth_is_that_of_a_plain_heap(seed: int, n: int, n_more: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2))
@@ -85,7 +85,7 @@ def test_complete_graph_gives_every_node_to_its_nearest_center() -> None:
 
 
 @given(st.integers(0, 10_000), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_rounds_assign_everything_to_connected_clusters(seed: int, look_ahead: bool) -> None:
     rng = np.random.default_rng(seed)
     X, edges = rng.normal(size=(30, 2)), random_connected(rng, 30, 15)

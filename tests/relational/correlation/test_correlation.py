@@ -16,6 +16,7 @@ from tests.relational.correlation.enumerate import (
     partitions,
     random_graph,
 )
+from tests.strategies import signed_graphs
 
 from sidelight import Constraints, Relations
 from sidelight.datasets import make_signed_graph
@@ -23,27 +24,11 @@ from sidelight.exceptions import InconsistentConstraints, SidelightError, Unused
 from sidelight.relational import CorrelationClustering
 from sidelight.relational.correlation import _absent
 from sidelight.relational.correlation._absent import estimate_absent
-from sidelight.relational.correlation._components import branch, combine
+from sidelight.relational.correlation._components import branch, combine, packing_bounds
 from sidelight.relational.correlation._graph import SignedGraph, signed_graph
-from sidelight.relational.correlation._local_search import Level, local_search
-from sidelight.relational.correlation._packing import packing_bounds
-from sidelight.relational.correlation._pivot import pivot_clusters
+from sidelight.relational.correlation._local_search import Level, local_search, pivot_clusters
 
 METHODS = ("auto", "local", "pivot", "lp", "lp-pivot", "four-approximation", "balls", "exact")
-
-
-@st.composite
-def graphs(draw: st.DrawFn, largest: int = 8) -> SignedGraph:
-    return random_graph(
-        draw(st.integers(0, 10**6)),
-        draw(st.integers(2, largest)),
-        density=draw(st.sampled_from([0.3, 0.7, 1.0])),
-        absent=draw(st.sampled_from([0.0, 0.4])),
-        unit=draw(st.booleans()),
-        n_must=draw(st.integers(0, 2)),
-        n_cannot=draw(st.integers(0, 3)),
-        n_sources=draw(st.sampled_from([0, 2, 4])),
-    )
 
 
 def random_scores(seed: int, n: int = 8) -> np.ndarray:
@@ -68,8 +53,8 @@ def test_identities_of_the_objective(seed: int) -> None:
     assert agreement - cost == pytest.approx(plus + minus - 2 * cost)
 
 
-@given(graphs())
-@settings(max_examples=60, deadline=None)
+@given(signed_graphs())
+@settings(max_examples=40, deadline=None)
 def test_cost_and_violations_of_all_partitions(graph: SignedGraph) -> None:
     costs = all_costs(graph)
     step = max(len(costs) // 50, 1)
@@ -88,8 +73,8 @@ def test_contracted_must_links_cost_what_their_objects_cost() -> None:
         assert contracted.cost(labels) == pytest.approx(plain.cost(labels[contracted.node]))
 
 
-@given(graphs())
-@settings(max_examples=60, deadline=None)
+@given(signed_graphs())
+@settings(max_examples=40, deadline=None)
 def test_costs_of_components_add_up(graph: SignedGraph) -> None:
     labels = graph.positive_components
     total = graph.component_costs(labels).sum() + graph.constant
@@ -156,8 +141,8 @@ def test_expected_cost_of_pivot(seed: int) -> None:
 # Local search, branch and bound, packing
 
 
-@given(graphs(), st.integers(0, 100))
-@settings(max_examples=80, deadline=None)
+@given(signed_graphs(), st.integers(0, 100))
+@settings(max_examples=40, deadline=None)
 def test_local_search_against_enumeration(graph: SignedGraph, seed: int) -> None:
     rng = np.random.RandomState(seed)
     start = pivot_clusters(graph, rng.permutation(graph.n))
@@ -214,8 +199,8 @@ def test_splitting_clusters_escapes_where_no_node_moves() -> None:
     assert local_search(graph, one, np.random.RandomState(0), max_iter=5).objective == 0.0
 
 
-@given(graphs())
-@settings(max_examples=80, deadline=None)
+@given(signed_graphs())
+@settings(max_examples=40, deadline=None)
 def test_packing_is_a_bound_and_branching_is_exact(graph: SignedGraph) -> None:
     best, bounds = optimum(graph), packing_bounds(graph)
     assert bounds.sum() + graph.constant <= best + 1e-9
@@ -465,7 +450,7 @@ def test_cost_of_unscored_pairs_is_that_of_all_paths(seed: int) -> None:
 def test_cost_of_unscored_pairs_from_drawn_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     graph, _ = make_signed_graph(400, 20, degree=20, random_state=0)
     exact = estimate_absent(graph)
-    monkeypatch.setattr(_absent, "MOST_PATHS", 15_000)
+    monkeypatch.setattr(_absent, "MAX_PATHS", 15_000)
     assert estimate_absent(graph) == pytest.approx(exact, rel=0.1)
     assert estimate_absent(graph) != exact
     assert estimate_absent(Relations(n_samples=3)) == 0.0

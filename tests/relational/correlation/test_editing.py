@@ -36,7 +36,7 @@ def best_edits(A: np.ndarray, edits: str, known: Constraints) -> float:
 
 
 @given(st.integers(0, 10**6), st.sampled_from(["both", "remove", "add"]), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_against_enumeration(seed: int, edits: str, weighted: bool) -> None:
     A = random_adjacency(seed, density=0.3 + 0.1 * (seed % 5))
     if weighted:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from tests.relational.correlation.enumerate import optimum, random_graph
-from tests.relational.correlation.strategies import GRAPHS
+from tests.strategies import signed_graphs
 
 from sidelight import Constraints, Relations
 from sidelight.datasets import make_signed_graph
@@ -34,8 +34,8 @@ def check_optimal(graph: SignedGraph) -> None:
     assert found.bound == pytest.approx(best, abs=1e-9)
 
 
-@settings(max_examples=80, deadline=None)
-@given(GRAPHS)
+@settings(max_examples=40, deadline=None)
+@given(signed_graphs())
 def test_enumeration_of_all_partitions(graph):
     check_optimal(graph)
 

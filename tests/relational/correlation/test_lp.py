@@ -16,15 +16,16 @@ from tests.relational.correlation.enumerate import (
     random_graph,
 )
 from tests.relational.correlation.full_lp import full_lp, triple_packing
-from tests.relational.correlation.strategies import GRAPHS
+from tests.strategies import signed_graphs
 
 from sidelight import Constraints, Relations
 from sidelight.datasets import make_signed_graph
 from sidelight.exceptions import SidelightError
-from sidelight.relational.correlation import _lp_cover, _lp_parts
+from sidelight.relational.correlation import _lp_parts
 from sidelight.relational.correlation._exact import solve_exact
 from sidelight.relational.correlation._graph import SignedGraph, signed_graph
 from sidelight.relational.correlation._lp import LPSolution, rounded_up, solve_lp
+from sidelight.relational.correlation._lp_parts import CoveringProgram
 from sidelight.relational.correlation._rounding import plain_distances
 
 
@@ -57,8 +58,8 @@ def check_solution(graph: SignedGraph, found: LPSolution) -> None:
     assert cost_of(graph, x) == pytest.approx(found.value, abs=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
-@given(GRAPHS)
+@settings(max_examples=40, deadline=None)
+@given(signed_graphs())
 def test_optimum_of_the_full_model(graph):
     found = solve_lp(graph)
     check_solution(graph, found)
@@ -252,14 +253,13 @@ def test_wrong_duals_give_no_bound_that_is_too_large(monkeypatch):
     """The bound is computed from the duals with what they exceed taken off again."""
     graph = random_graph(4, 8, density=1.0, unit=True)
     honest = solve_lp(graph).value
-    original = _lp_cover.linprog
+    original = CoveringProgram.solve
 
-    def exaggerated(*args, **params):
-        found = original(*args, **params)
-        found.ineqlin.marginals = 1.7 * found.ineqlin.marginals - 0.3
-        return found
+    def exaggerated(self, seconds):
+        z, duals = original(self, seconds)
+        return z, 1.7 * duals + 0.3
 
-    monkeypatch.setattr(_lp_cover, "linprog", exaggerated)
+    monkeypatch.setattr(CoveringProgram, "solve", exaggerated)
     assert solve_lp(graph).value <= honest + 1e-9
 
 

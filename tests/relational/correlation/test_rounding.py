@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.relational.correlation.enumerate import optimum, pair_scores, random_graph
-from tests.relational.correlation.strategies import GRAPHS
+from tests.strategies import signed_graphs
 
 from sidelight import Constraints, Relations
 from sidelight.datasets import make_signed_graph
@@ -75,7 +75,7 @@ def test_printed_step_fails_on_a_star(m, printed, repaired):
 
 
 @settings(max_examples=40, deadline=None)
-@given(GRAPHS, st.sampled_from([2.2, 3.0, 5.0]), st.integers(0, 99))
+@given(signed_graphs(), st.sampled_from([2.2, 3.0, 5.0]), st.integers(0, 99))
 def test_guarantees_of_region_growing(graph, c, seed):
     found = solve_lp(graph)
     x = found.x
@@ -129,7 +129,7 @@ def all_roundings(graph: SignedGraph, x: np.ndarray, seed: int) -> list[np.ndarr
 
 
 @settings(max_examples=40, deadline=None)
-@given(GRAPHS, st.integers(0, 99))
+@given(signed_graphs(), st.integers(0, 99))
 def test_what_must_not_join_does_not(graph, seed):
     """Also with distances that say otherwise."""
     found = solve_lp(graph)

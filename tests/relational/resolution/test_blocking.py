@@ -99,7 +99,7 @@ numbers = st.lists(st.integers(0, 12), min_size=2, max_size=14)
 
 
 @given(numbers, numbers, st.integers(0, 4))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_random_keys_by_brute_force(first: list[int], second: list[int], width: int) -> None:
     n = min(len(first), len(second))
     table = {"a": [float(value) for value in first[:n]], "b": [str(value) for value in second[:n]]}
@@ -181,7 +181,7 @@ def test_completeness_by_brute_force() -> None:
 
 
 def test_a_block_with_too_many_pairs_is_refused(monkeypatch: Any) -> None:
-    monkeypatch.setattr(_blocking, "MOST_PAIRS", 1_000)
+    monkeypatch.setattr(_blocking, "MAX_PAIRS", 1_000)
     table = {"name": [f"n{i}" for i in range(200)], "city": ["Berlin"] * 120 + ["Rome"] * 80}
     words = r"The key 'city=berlin' has 120 rows, 7,140 pairs, of 10,300 pairs of the key 'city'"
     with pytest.raises(SidelightError, match=f"{words}.*longer prefix"):

@@ -34,7 +34,7 @@ def alike(one: Any, other: Any) -> bool:
 
 
 @given(st.integers(2, 25), st.integers(0, 10_000), st.sampled_from([0.0, 0.3, 0.8, 0.99, 1.0]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_labels_are_the_components_of_the_joined_pairs(n: int, seed: int, t: float) -> None:
     X = points(n, seed)
     model = AttributeResolution(t, compare=COMPARE).fit(X)
@@ -101,7 +101,7 @@ def greedy(S: np.ndarray, t: float, apart: Any, node: np.ndarray) -> np.ndarray:
 
 
 @given(st.integers(4, 16), st.integers(0, 10_000), st.sampled_from([0.1, 0.5, 0.9]))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_what_is_known_holds_and_all_else_joins_greedily(n: int, seed: int, t: float) -> None:
     rng = np.random.default_rng(seed)
     X = rng.uniform(0, 4, (n, 1))

@@ -409,7 +409,7 @@ def test_more_is_found_with_relations_than_without() -> None:
 
 
 def test_hyperedges_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "MOST_NEIGHBORS", 10)
+    monkeypatch.setattr(engine, "MAX_NEIGHBORS", 10)
     names = {"name": [f"Ann Li{i}" for i in range(8)]}
     with pytest.raises(SidelightError, match="the largest is hyper-edge 1 with 6 references"):
         CollectiveResolution().fit(names, relations=[0, 0, 1, 1, 1, 1, 1, 1])

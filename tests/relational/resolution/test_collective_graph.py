@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from hypothesis import given
-from hypothesis import strategies as st
+from tests.strategies import merged_graphs
 
 from sidelight._kernels.relational.resolution.collective_graph import (
     MergeGraph,
@@ -32,16 +32,7 @@ def nodes_around(graph: MergeGraph, node: int) -> set[int]:
     return found
 
 
-@st.composite
-def graphs(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]], list[tuple[int, int]]]:
-    n = draw(st.integers(2, 12))
-    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
-    edges = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=len(pairs)))
-    merges = draw(st.lists(st.sampled_from(pairs), max_size=n))
-    return n, edges, merges
-
-
-@given(graphs())
+@given(merged_graphs())
 def test_merged_nodes_have_the_neighbors_of_both(drawn: tuple) -> None:
     n, edges, merges = drawn
     graph = merge_graph(np.array(edges, np.int64).reshape(-1, 2), n)

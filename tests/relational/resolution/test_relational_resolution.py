@@ -72,7 +72,7 @@ def matching_by_hand(S: np.ndarray, edges: list[list[int]], i: int, j: int) -> f
     ("hyper", "by_hand"), [("best", best_by_hand), ("matching", matching_by_hand)]
 )
 @given(st.integers(3, 9), st.integers(1, 6), st.integers(0, 10_000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_similarities_by_brute_force(hyper: Any, by_hand: Any, n: int, m: int, seed: int) -> None:
     X, edges = case(n, m, seed)
     model = RelationalResolution(0.7, relational_share=0.4, hyper=hyper, compare=COMPARE)
@@ -111,7 +111,7 @@ def test_pairs_that_blocking_leaves_out_count_as_nothing() -> None:
 
 
 @given(st.integers(1, 6), st.integers(1, 8), st.integers(0, 10_000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_matchings_are_optimal(n: int, m: int, seed: int) -> None:
     n, m = min(n, m), max(n, m)
     gain = np.random.default_rng(seed).uniform(0, 1, (n, m)).round(1)
@@ -186,6 +186,6 @@ def test_ambiguous_names_are_told_apart_by_who_is_around_them() -> None:
 
 
 def test_hyperedges_that_are_too_long_are_refused(monkeypatch: Any) -> None:
-    monkeypatch.setattr(_relational, "MOST_COMPANIONS", 20)
+    monkeypatch.setattr(_relational, "MAX_COMPANIONS", 20)
     with pytest.raises(SidelightError, match="the largest of 5 references, have 25 pairs"):
         RelationalResolution().fit(np.ones((5, 1)), relations=[1] * 5)

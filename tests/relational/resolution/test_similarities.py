@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import JaroWinkler
+from tests.strategies import PEOPLE
 
 from sidelight.exceptions import InvalidParameter, SidelightError
 from sidelight.relational import AttributeResolution, ColumnComparison
@@ -87,12 +88,8 @@ def brute_soft(names: list[str]) -> np.ndarray:
     return np.array(found)
 
 
-word = st.sampled_from(["wei", "wang", "wan", "w", "a", "ansari", "anssari", "martha", "marhta"])
-name = st.lists(word, min_size=1, max_size=4).map(" ".join)
-
-
-@given(st.lists(name, min_size=2, max_size=6))
-@settings(max_examples=60, deadline=None)
+@given(st.lists(PEOPLE, min_size=2, max_size=6))
+@settings(max_examples=40, deadline=None)
 def test_soft_tfidf_is_its_formula(names: list[str]) -> None:
     found = parts_of(names, "name")
     expected = brute_soft(names)

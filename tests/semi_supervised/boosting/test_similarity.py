@@ -188,7 +188,7 @@ def test_labels_that_speak_equally_for_both_classes_leave_the_learner_alone():
 
 def test_too_many_rows_for_all_similarities_name_the_alternative(monkeypatch, data):
     X, _, known = data
-    monkeypatch.setattr(similarities, "MOST_ROWS", 40)
+    monkeypatch.setattr(similarities, "MAX_ROWS", 40)
     with pytest.raises(SidelightError, match=r"44 unlabeled rows take .*similarity='knn'"):
         boost(similarity="rbf").fit(X, known)
     boost(similarity="knn").fit(X, known)

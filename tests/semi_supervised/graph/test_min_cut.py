@@ -117,7 +117,8 @@ def test_a_degenerate_cut_is_told_with_numbers() -> None:
     known = np.full(200, -1)
     known[[0, 150]] = 0, 1
     with pytest.warns(
-        ConstraintWarning, match=r"degenerate: of 198 unlabeled rows.* \d \(labels let expect 99\)"
+        ConstraintWarning,
+        match=r"degenerate: of 198 unlabeled rows.* \d \(99 expected by the labels\)",
     ):
         MinCutClassifier(10).fit(X, known)
 

@@ -265,12 +265,12 @@ def test_parts_without_labels_are_told():
 
 def test_what_is_too_much_is_refused(rows, monkeypatch):
     X, _, labels = rows
-    monkeypatch.setattr(_features, "MOST_ROWS", 50)
+    monkeypatch.setattr(_features, "MAX_ROWS", 50)
     with pytest.raises(SidelightError, match=r"90 by 90 numbers.*solver=primal"):
         LapSVM(solver="dense").fit(X, labels)
     LapSVM(solver="primal", n_components=20, random_state=0).fit(X, labels)
     monkeypatch.setattr(_manifold, "DIRECT_COLUMNS", 2)
-    monkeypatch.setattr(_manifold, "MOST_LABELED", 10)
+    monkeypatch.setattr(_manifold, "MAX_LABELED", 10)
     with pytest.raises(SidelightError, match="18; at most 10 are taken"):
         LapSVM(kernel="linear").fit(X, labels)
 

@@ -208,7 +208,7 @@ def test_parts_without_labels_are_told():
 
 def test_what_is_too_much_is_refused(monkeypatch):
     X, y = make_moons(50, random_state=0)
-    monkeypatch.setattr(_lds, "MOST_ROWS", 40)
+    monkeypatch.setattr(_lds, "MAX_ROWS", 40)
     with pytest.raises(SidelightError, match=r"all 50 rows.*more than 40 are refused"):
         LowDensitySeparation().fit(X, few_labels(y))
 

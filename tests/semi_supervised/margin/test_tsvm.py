@@ -246,7 +246,7 @@ def test_kernels_that_make_no_sense(blobs, monkeypatch):
         TSVM(kernel="precomputed").fit(X, labels)
     with pytest.raises(SidelightError, match="finite numbers of shape"):
         TSVM(kernel=lambda A, B: np.zeros(3)).fit(X, labels)
-    monkeypatch.setattr(_features, "MOST_ROWS", 100)
+    monkeypatch.setattr(_features, "MAX_ROWS", 100)
     with pytest.raises(SidelightError, match=r"120 by 120 numbers.*kernel=linear"):
         TSVM(kernel="rbf").fit(X, labels)
     TSVM(kernel="linear").fit(X, labels)

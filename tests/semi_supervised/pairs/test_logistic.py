@@ -358,7 +358,7 @@ def test_many_sparse_features_by_conjugate_gradients(monkeypatch):
     X, labels, known = problem(groups=True)
     exact = fit(X, labels, known, kernel="linear").coef_
     for module in ("_space", "_geometry"):
-        monkeypatch.setattr(f"sidelight.semi_supervised.pairs.{module}.MOST_DENSE", 1)
+        monkeypatch.setattr(f"sidelight.semi_supervised.pairs.{module}.MAX_DENSE", 1)
     for rows in (X, sparse.csr_matrix(X)):
         coef = fit(rows, labels, known, kernel="linear").coef_
         np.testing.assert_allclose(coef, exact, atol=1e-8)

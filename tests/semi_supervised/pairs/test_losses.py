@@ -164,7 +164,7 @@ def test_conjugate_gradients_make_the_same_step(monkeypatch, kind):
     features, B = kind(rng.normal(size=(12, 7))), sparse.csr_array(np.eye(12)[:9])
     args = rng.normal(size=7), rng.normal(size=9), rng.uniform(0.1, 1, 9), 0.02
     exact = FeatureSpace(features, B).step(*args)
-    monkeypatch.setattr("sidelight.semi_supervised.pairs._space.MOST_DENSE", 0)
+    monkeypatch.setattr("sidelight.semi_supervised.pairs._space.MAX_DENSE", 0)
     np.testing.assert_allclose(FeatureSpace(features, B).step(*args), exact, rtol=1e-7)
 
 

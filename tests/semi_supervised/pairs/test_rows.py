@@ -189,7 +189,7 @@ def test_settings_that_cannot_be_used_are_refused(cls, settings, message):
 
 @BOTH
 def test_kernels_that_would_not_fit_are_refused(cls, monkeypatch):
-    monkeypatch.setattr("sidelight.semi_supervised.pairs._geometry.MOST_NAMED", 20)
+    monkeypatch.setattr("sidelight.semi_supervised.pairs._geometry.MAX_NAMED", 20)
     X, labels, known = problem(n_pairs=30)
     with pytest.raises(SidelightError, match=r"name \d+ rows.*n_components=500.*linear kernel"):
         cls().fit(X, labels, constraints=known)

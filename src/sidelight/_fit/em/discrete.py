@@ -72,7 +72,7 @@ class MultinomialComponents(DiscreteComponents):
         return {"feature_log_prob_": self.log_probabilities.astype(dtype)}
 
     def sample(self, component: int, n: int, rng: np.random.RandomState) -> Array:
-        """Draw rows of one word each: how long a row is, the model does not say."""
+        """Draw rows of one word each: the model has no distribution of lengths."""
         probabilities = np.exp(self.log_probabilities[component])
         return rng.multinomial(1, probabilities / probabilities.sum(), size=n).astype(np.float64)
 

@@ -37,9 +37,9 @@ from sidelight.engine import RowSource, as_rows
 TILE_BYTES = 2**19
 
 #: A mixing weight never falls below this, so that its logarithm is a number.
-LEAST_WEIGHT = 1e-300
+MIN_WEIGHT = 1e-300
 
-#: Noisy EM has converged when so many iterations gain nothing on so many before.
+#: Noisy EM has converged when this many iterations gain nothing on as many before.
 WINDOW = 5
 
 Statistics = tuple[Array, ...]
@@ -270,7 +270,7 @@ class ExpectationMaximization:
         """Return the objective and the sums for the m-step."""
         components, log_weights = parameters
         (likelihood, *sums), _ = self._source.map_reduce(
-            _EStep(components, log_weights), aligned=(self._weights,)
+            _MixtureEStep(components, log_weights), aligned=(self._weights,)
         )
         likelihood = float(likelihood) + components.log_prior
         if self._constrained is None:
@@ -280,7 +280,7 @@ class ExpectationMaximization:
         rows = self._constrained_rows
         density = log_joint_blocks(rows, components, 0.0, lambda joint: joint)
         posterior = self._constrained.e_step(density, log_weights)
-        more = rows.map_reduce(_Statistics(components), aligned=(posterior.resp,))[0]
+        more = rows.map_reduce(_BlockStatistics(components), aligned=(posterior.resp,))[0]
         return Expectation(
             parameters,
             -(likelihood + posterior.log_likelihood) / self._total_weight,
@@ -294,7 +294,7 @@ class ExpectationMaximization:
         components, log_weights = expectation.parameters
         if self._constrained is None or expectation.counts is None:
             shares = expectation.free / expectation.free.sum()
-            log_weights = np.log(np.maximum(shares, LEAST_WEIGHT))
+            log_weights = np.log(np.maximum(shares, MIN_WEIGHT))
         else:
             log_weights = self._constrained.m_step(
                 expectation.free, expectation.counts, log_weights
@@ -302,7 +302,7 @@ class ExpectationMaximization:
         return Parameters(components.m_step(expectation.statistics), log_weights)
 
 
-class _EStep:
+class _MixtureEStep:
     """E-step of a block: likelihood and statistics."""
 
     def __init__(self, components: Components, log_weights: Array) -> None:
@@ -323,7 +323,7 @@ class _EStep:
         return (likelihood, *sums), ()
 
 
-class _Statistics:
+class _BlockStatistics:
     """Statistics of a block whose responsibilities are known."""
 
     def __init__(self, components: Components) -> None:
@@ -371,7 +371,7 @@ def feature_tiles(components: Components, block: Any) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class EMResult:
-    """Where EM ended.
+    """Final state of EM.
 
     Attributes
     ----------
@@ -517,5 +517,5 @@ def components_of_clusters(
 
 def normalized_log(values: Array) -> Array:
     """Logarithms of the values divided by their sum."""
-    logs = np.log(np.maximum(values, LEAST_WEIGHT))
+    logs = np.log(np.maximum(values, MIN_WEIGHT))
     return np.asarray(logs - logsumexp(logs))

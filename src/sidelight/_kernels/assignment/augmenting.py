@@ -79,7 +79,7 @@ def _meets(cost: Array, v: int, u: int) -> bool:
 
 @kernel
 def _keep_undominated(cost: Array, indptr: Array, neighbors: Array, gone: Array, v: int) -> bool:
-    """Forbid the clusters that ``v`` never needs; say whether there were any.
+    """Forbid clusters that ``v`` needs in no optimal solution; return whether there were any.
 
     If fewer than t neighbors can take one of the t cheapest clusters of ``v``, one of these is
     free whatever the neighbors do, and no dearer cluster can be better.
@@ -188,7 +188,7 @@ def reduce_problem(
 
 @kernel
 def read_back(labels: Array, left: Array, parent: Array, first: Array, second: Array) -> None:
-    """Label the nodes that left, last one first: each knows its neighbor's cluster by then."""
+    """Label the removed nodes, last one first, when the label of their neighbor is final."""
     for at in range(len(left) - 1, -1, -1):
         v = left[at]
         if parent[v] >= 0 and labels[parent[v]] == first[v]:
@@ -263,6 +263,7 @@ def _search_part(
     if node < 0:
         return 0
     decided[node] = True
+    # Depth-first search: the node at every depth takes its labels by increasing cost.
     while depth >= 0:
         v = chosen[depth]
         if label_at[depth] >= 0:
@@ -274,6 +275,7 @@ def _search_part(
             if free and (best < 0 or cost[v, h] < cost[v, best]):
                 best = h
         exhausted = decisions > budget
+        # Backtrack: no label is left, or the budget is spent.
         if best < 0 or exhausted:
             for h in range(k):
                 tried[depth, h] = False
@@ -286,6 +288,7 @@ def _search_part(
         _shift(blocked, indptr, neighbors, v, best, 1)
         spent[depth + 1] = spent[depth] + cost[v, best]
         rest, node = _bound(cost, nodes, blocked, decided)
+        # Bound: cheapest free labels of all open nodes.
         if spent[depth + 1] + rest >= best_cost:
             continue
         if depth + 1 == size:

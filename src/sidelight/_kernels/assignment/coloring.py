@@ -97,7 +97,7 @@ def dsatur(indptr: Array, neighbors: Array, n_colors: int) -> tuple[Array, bool]
     highest = 0
     for v in range(n):
         highest = max(highest, indptr[v + 1] - indptr[v])
-    # One number ranks by saturation, then degree, then node; a node is pushed anew whenever its
+    # One number ranks by saturation, then degree, then node; a node is pushed again whenever its
     # saturation rises, and its old entries are skipped.
     heap = np.empty(n + len(neighbors), np.int64)
     size = 0

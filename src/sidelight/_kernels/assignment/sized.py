@@ -62,7 +62,7 @@ def cost_of(cost: Array, labels: Array) -> float:
 def label_and_count(
     cost: Array, prices: Array, reach: Array, rows: Array, labels: Array, counts: Array
 ) -> None:
-    """Label some of the rows afresh, and count the clusters that they may come to be in.
+    """Label some of the rows, and count the clusters within reach of each.
 
     While no price changes by more than its reach, a row can only go from cluster a to b if b is at
     most ``reach[a] + reach[b]`` worse.
@@ -253,7 +253,7 @@ def _shortest_path(
 def _lend(
     sizes: Array, lower: Array, upper: Array, prices: Array, lent: Array, room: Array, excess: Array
 ) -> None:
-    """Let the pool lend what clusters hold above their lower bounds, as their prices demand.
+    """Set what the pool lends to clusters above their lower bounds, and excesses, at these prices.
 
     A price above 0 stands for a full cluster, one below 0 for a cluster at its lower bound; what
     the sizes have more or less than that is their excess.
@@ -293,7 +293,7 @@ def _largest(excess: Array) -> float:
 
 @kernel
 def _is_far(shift: Array, reach: Array) -> bool:
-    """Tell whether prices differ by more than their reaches, whatever they changed in common."""
+    """Whether prices have changed against each other by more than their reaches."""
     least, most = -np.inf, np.inf
     for h in range(reach.shape[0]):
         least = max(least, shift[h] - reach[h])
@@ -350,6 +350,8 @@ def move_to_bounds(
     """
     k = fixed.shape[0]
     pool = k
+    # Step 1 (Constrained Clustering, section 9.3, as successive shortest paths): start from the
+    # cheapest clusters; excesses are sizes beyond their bounds, and the pool takes their sum.
     sizes = fixed.copy()
     row_of = np.empty(indptr[-1], np.int32)
     for r in range(indptr.shape[0] - 1):
@@ -358,18 +360,21 @@ def move_to_bounds(
             sizes[cluster[e]] += amount[e]
     lent, room, excess = np.empty(k), np.empty(k), np.empty(k + 1)
     _lend(sizes, lower, upper, prices, lent, room, excess)
+    # Step 2: an arc between two clusters costs what its cheapest row does, the top of a heap.
     first, length, key, source, target, top = _build(indptr, cluster, margin, amount, k)
     shift = np.zeros(k + 1)
     distance, parent = np.empty(k + 1), np.empty(k + 1, np.int64)
     settled = np.empty(k + 1, np.bool_)
     status = DONE
     while _largest(excess) > tolerance:
+        # Step 3: shortest path from an excess to a lack, at reduced costs that are not negative.
         end = _shortest_path(
             top, prices, shift, excess, lent, room, tolerance, distance, parent, settled
         )
         if end < 0:
             status = NO_PATH
             break
+        # Potentials: distances up to the end of the path keep the reduced costs at 0 or above.
         for v in range(k + 1):
             shift[v] -= min(distance[v], distance[end])
         if _is_far(shift, reach):
@@ -389,6 +394,7 @@ def move_to_bounds(
         flow = min(flow, excess[v])
         excess[v] -= flow
         excess[end] += flow
+        # Augment: move that much along every arc, and update the heaps for the rows that moved.
         overfull, v = False, end
         while parent[v] >= 0:
             u = parent[v]
@@ -422,6 +428,7 @@ def move_to_bounds(
             v = u
         if overfull:
             first, length, key, source, target, top = _build(indptr, cluster, margin, amount, k)
+    # Prices relative to that of the pool are the dual solution.
     for h in range(k):
         prices[h] += shift[h] - shift[pool]
     return status

@@ -49,7 +49,7 @@ def _rise(costs: Array, h: int, heap: Array, place: int) -> None:
 
 @kernel
 def accept_deferred(costs: Array, rows: Array, quotas: Array, labels: Array) -> None:
-    """Let ``rows`` propose to clusters until nobody has anything better to hope for.
+    """Deferred acceptance (Gale, Shapley): ``rows`` propose to clusters until none can improve.
 
     Every row proposes to the nearest cluster that would have it: one with a place left of its
     quota, or one that holds a row farther away, which has to look on. What a cluster would not
@@ -161,7 +161,7 @@ def _merge(a: int, b: int, gain: Array, left: Array, right: Array) -> int:
 
 
 @kernel
-def _list_wishes(
+def _push_arcs(
     i: int,
     costs: Array,
     labels: Array,
@@ -172,7 +172,7 @@ def _list_wishes(
     right: Array,
     n_nodes: int,
 ) -> int:
-    """Put a row on the lists from its cluster to all that are nearer; return how many nodes are."""
+    """Add a row to the heaps from its cluster to all nearer ones; return the number of nodes."""
     own = labels[i]
     for h in range(costs.shape[1]):
         if costs[i, h] < costs[i, own]:
@@ -185,18 +185,18 @@ def _list_wishes(
 
 
 @kernel
-def _list_all_wishes(
+def _push_all_arcs(
     costs: Array, labels: Array, top: Array, row: Array, gain: Array, left: Array, right: Array
 ) -> int:
     top[:] = -1
     n_nodes = 0
     for i in range(costs.shape[0]):
-        n_nodes = _list_wishes(i, costs, labels, top, row, gain, left, right, n_nodes)
+        n_nodes = _push_arcs(i, costs, labels, top, row, gain, left, right, n_nodes)
     return n_nodes
 
 
 @kernel
-def _best_wish(
+def _best_arc(
     a: int, b: int, labels: Array, top: Array, row: Array, gain: Array, left: Array, right: Array
 ) -> int:
     """Return the node of the row of ``a`` with most to gain in ``b``, -1 if there is none.
@@ -238,7 +238,7 @@ def _find_cycle(
             best, most = -1, 0.0
             for b in range(k):
                 if not done[b]:
-                    node = _best_wish(a, b, labels, top, row, gain, left, right)
+                    node = _best_arc(a, b, labels, top, row, gain, left, right)
                     if node >= 0 and gain[node] > most:
                         best, most = b, gain[node]
             if best < 0:
@@ -271,7 +271,7 @@ def exchange(costs: Array, labels: Array) -> int:
     row, gain = np.empty(capacity, np.int64), np.empty(capacity)
     left, right = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
     top = np.empty((k, k), np.int64)
-    n_nodes = _list_all_wishes(costs, labels, top, row, gain, left, right)
+    n_nodes = _push_all_arcs(costs, labels, top, row, gain, left, right)
     done, path, place = np.empty(k, np.bool_), np.empty(k, np.int64), np.empty(k, np.int64)
     leaving = np.empty(k, np.int64)
     n_moves = 0
@@ -283,7 +283,7 @@ def exchange(costs: Array, labels: Array) -> int:
             complete = True
             for p in range(begin, end):
                 b = path[p + 1] if p + 1 < end else path[begin]
-                node = _best_wish(path[p], b, labels, top, row, gain, left, right)
+                node = _best_arc(path[p], b, labels, top, row, gain, left, right)
                 if node < 0:
                     complete = False
                     break
@@ -294,9 +294,9 @@ def exchange(costs: Array, labels: Array) -> int:
                 labels[leaving[p]] = path[p + 1] if p + 1 < end else path[begin]
             n_moves += end - begin
             if n_nodes + (end - begin) * k > capacity:
-                n_nodes = _list_all_wishes(costs, labels, top, row, gain, left, right)
+                n_nodes = _push_all_arcs(costs, labels, top, row, gain, left, right)
                 continue
             for p in range(begin, end):
-                n_nodes = _list_wishes(
+                n_nodes = _push_arcs(
                     leaving[p], costs, labels, top, row, gain, left, right, n_nodes
                 )

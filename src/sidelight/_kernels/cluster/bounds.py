@@ -91,7 +91,7 @@ def relabel(
     labels: Array,
     lower: Array,
 ) -> None:
-    """Label the ``which`` rows of a tile anew, and bound how far all other centers are.
+    """Label the ``which`` rows of a tile, and bound the distances to all other centers below.
 
     ``‖x - c'‖² = ‖x - c‖² + 2 (value' - value)`` for the second nearest center; what the products
     may have lost to rounding is at most ``slack (‖x - c‖ + reach)²``, and taken off the bound.

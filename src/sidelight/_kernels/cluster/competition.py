@@ -83,7 +83,7 @@ def compete_by_counts(
 
 
 @kernel
-def _settle(
+def _decide_winner(
     products: Array,
     length: float,
     same: float,
@@ -150,7 +150,7 @@ def compete(
             length += x * x
             for h in range(k):
                 products[h] += x * sums[j, h]
-        h = _settle(
+        h = _decide_winner(
             products, length, same, mass, squares, scale, active, fade, gamma, discount, power, logs
         )
         labels[i] = h
@@ -189,7 +189,7 @@ def compete_sparse(
             length += x * x
             for h in range(k):
                 products[h] += x * sums[indices[e], h]
-        h = _settle(
+        h = _decide_winner(
             products, length, same, mass, squares, scale, active, fade, gamma, discount, power, logs
         )
         labels[i] = h

@@ -1,4 +1,4 @@
-"""How much every term tells two documents apart: the length-weighted divergence to their mean.
+"""Contribution of every term to the length-weighted divergence of two documents from their mean.
 
 With smoothed frequencies ``a`` and ``b`` and lengths ``s`` and ``t`` of two documents, term ``j``
 adds ``g_j = s a_j log(a_j / m_j) + t b_j log(b_j / m_j)``. All terms that neither document has add

@@ -57,6 +57,7 @@ def exchange_sweep(
         here, d = labels[vertex], degree[vertex]
         if size[here] < 2 or d <= 0.0 or d >= volume[here] * (1.0 - ROUNDING):
             continue
+        # Weights from the vertex to every part.
         loop, outside = 0.0, False
         for entry in range(indptr[vertex], indptr[vertex + 1]):
             other = indices[entry]
@@ -66,6 +67,7 @@ def exchange_sweep(
                 links[labels[other]] += data[entry]
                 outside |= labels[other] != here
         if outside:
+            # Change of the cost by leaving the part, and by joining each other one.
             without = part_cost(
                 criterion, volume[here] - d, inside[here] - 2.0 * links[here] - loop, size[here] - 1
             )
@@ -86,6 +88,7 @@ def exchange_sweep(
                 )
                 if change < lowest:
                     best, lowest = part, change
+            # Move, and update the sums of both parts.
             if best != here:
                 volume[here] -= d
                 inside[here] -= 2.0 * links[here] + loop

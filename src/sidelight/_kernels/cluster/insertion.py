@@ -62,6 +62,7 @@ def insertion_gains(
     leaving, n_leaving = np.zeros((m, d)), np.zeros(m)
     coming, n_coming = np.zeros((m, d)), np.zeros(m)
     gains[:] = 0.0
+    # Candidates relative to the center of the cluster: ``v``, ``‖v‖²/2``, the least ``‖v‖/2``.
     for h in range(centers.shape[0]):
         shortest = np.inf
         for c in range(m):
@@ -72,6 +73,7 @@ def insertion_gains(
                 norm += away * away
             half[c] = norm / 2
             shortest = min(shortest, np.sqrt(norm) / 2)
+        # Rows, longest first, until one is too short to gain by any candidate.
         for i in range(starts[h], starts[h + 1]):
             if lengths[i] * SLACK <= shortest:
                 break
@@ -90,6 +92,7 @@ def insertion_gains(
                         n_leaving[c] += weights[i]
                         for j in range(d):
                             leaving[c, j] += weights[i] * offsets[i, j]
+        # Gain by the move of the old center, from which rows have left.
         if settled:
             for c in range(m):
                 if n_leaving[c] > 0:
@@ -100,6 +103,7 @@ def insertion_gains(
                     n_coming[c] += n_leaving[c]
             leaving[:] = 0.0
             n_leaving[:] = 0.0
+    # Gain by the move of the new center to the mean of its rows.
     if settled:
         for c in range(m):
             if n_coming[c] > 0:
@@ -218,7 +222,7 @@ def exchange(
         B/(B + w) ‖x - μ_b‖²  -  A/(A - w) ‖x - μ_a‖²
 
     When no such move helps, every row is at its nearest center as well: an end of Lloyd's
-    algorithm, of which many are no end here. ``changed`` tells which clusters are not as they were
+    algorithm, of which many are no end here. ``changed`` marks clusters that are not as they were
     when no move between them helped: between two that have not changed since a row was looked at
     nothing is new to it (as of Hartigan and Wong 1979). Centers are the means, and everything is
     changed in place. At most ``max_passes`` times through the rows.
@@ -281,6 +285,7 @@ def run_trials(
     n, d = rows.shape
     k = ends.shape[1]
     for t in range(places.shape[0]):
+        # Start: the present means and the new center, in place of the one that leaves, if any.
         centers, mass, own = ends[t], np.zeros(k), labels.copy()
         out = leaving[t]
         new = k - 1 if out < 0 else out
@@ -295,6 +300,7 @@ def run_trials(
         for j in range(d):
             centers[new, j] = places[t, j]
         place = centers[new].copy()
+        # Rows of the cluster that leaves go to the nearest center, others if the new one is nearer.
         for i in range(n):
             a, b, w = labels[i], new, np.float64(weights[i])
             best = squared_distance(rows[i], place)
@@ -313,6 +319,7 @@ def run_trials(
             own[i] = b
             mass[b] = _join(rows[i], w, centers[b], mass[b])
             changed[b] = True
+        # Single moves until none helps, then the error about the exact means.
         exchange(rows, weights, centers, mass, own, changed, max_passes)
         to_means(rows, weights, own, centers, mass)
         errors[t] = 0.0

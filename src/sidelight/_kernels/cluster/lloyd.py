@@ -122,7 +122,7 @@ def squared_distance(x: Array, y: Array) -> float:
 def join_candidates(
     rows: Array, weights: Array, candidates: Array, closest: Array, potentials: Array
 ) -> None:
-    """Let every candidate alone join the centers that are ``closest`` (squared distances).
+    """Potential for every candidate added alone to the centers that are ``closest`` (squares).
 
     Adds ``Σ_i w_i min(closest_i, ‖x_i - p‖²)`` of each to ``potentials``.
     """

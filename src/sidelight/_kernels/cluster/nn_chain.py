@@ -62,7 +62,7 @@ def sums_to_means(sums: Array, sizes: Array) -> None:
 
 @kernel
 def shorten_through(distances: Array, n: int, hubs: Array) -> None:
-    """Let every way through a hub count: ``D_ij <- min(D_ij, D_ih + D_hj)``, in place."""
+    """Shortest paths through a hub: ``D_ij <- min(D_ij, D_ih + D_hj)``, in place."""
     to_hub = np.empty(n)
     for hub in hubs:
         for i in range(n):
@@ -99,12 +99,12 @@ def follow_chain(
     place: Array,
     n_steps: int,
 ) -> bool:
-    """Go on with the nearest-neighbor chain for some steps; return whether all is merged.
+    """Continue the nearest-neighbor chain for some steps; return whether all is merged.
 
     Overwrites the distances. ``left``, ``right`` and ``height`` get one member of either side of
     every merge and its height, in the order found: sort by height (stable) for the order of the
-    greedy rule. ``size`` is 0 for a cluster that is part of another one, ``finished`` tells which
-    are infinitely far from all others, and ``place`` holds the length of the chain, the first
+    greedy rule. ``size`` is 0 for a cluster that is part of another one, ``finished`` marks those
+    that are infinitely far from all others, and ``place`` holds the length of the chain, the first
     cluster that may be open, and the number of merges.
     """
     n = size.shape[0]
@@ -178,7 +178,7 @@ def grow_tree(
 ) -> None:
     """Add edges ``start`` to ``stop`` of the minimum spanning tree of the rows (Prim).
 
-    Rows of one group are at distance 0. ``tree`` tells which rows are in the tree, ``nearest`` and
+    Rows of one group are at distance 0. ``tree`` marks the rows in the tree, ``nearest`` and
     ``shortest`` which row of the tree is closest to every other row, and its squared distance;
     ``right`` is the row that an edge adds. No distance is kept: memory is linear.
     """

@@ -55,16 +55,19 @@ def shortest_chain(
     level_end = tail
     level = 0
     while head < tail:
+        # Breadth-first search, level by level: chains of one more link.
         if head == level_end:
             level += 1
             level_end = tail
         row = queue[head]
         head += 1
+        # A row of another class than ``own_class`` ends the chain, too.
         if row == goal_row or (own_class >= 0 and labels[row] >= 0 and labels[row] != own_class):
             found = row
             break
         if level == longest:
             continue
+        # Neighbors by must-links, then by a class and by a group, each of which is expanded once.
         tail = _reach(row, links[link_start[row] : link_start[row + 1]], previous, queue, tail)
         if labels.shape[0] and labels[row] >= 0 and not label_seen[labels[row]]:
             code = labels[row]

@@ -75,7 +75,7 @@ def difference_sizes(
 
 @kernel
 def refresh_groups(dual: Array, group: Array, mu: float, norms: Array, powers: Array) -> float:
-    """Squared norms and softmax powers of all groups anew; return their sum.
+    """Recompute the squared norms and softmax powers of all groups; return the sum of the powers.
 
     ``powers`` has one more entry than there are groups: the exponent that all are relative to.
     """
@@ -141,12 +141,14 @@ def update_by_pairs(
     total = refresh_groups(dual, group, mu, norms, powers)
     n_mistakes = 0
     for n in order:
+        # ``δ``, the squared differences of the pair, and its distance ``wᵀδ``.
         count = squared_difference(
             data, indices, indptr, pairs[n, 0], pairs[n, 1], scale, row, places, values
         )
         distance = weighted_sum(places, values, count, group, powers, dual) / total
         if sign[n] * (threshold - distance) > margin:
             continue
+        # A mistake: step of the dual vector, clipped at 0; norms of the groups follow.
         n_touched = 0
         for t in range(count):
             j = places[t]
@@ -159,6 +161,7 @@ def update_by_pairs(
                 touched[n_touched] = g
                 n_touched += 1
         n_mistakes += 1
+        # Softmax of the groups that have changed, relative to the last reference.
         too_large = False
         for t in range(n_touched):
             g = touched[t]
@@ -220,6 +223,7 @@ def update_as_published(
         distance = weighted_sum(places, values, count, group, share, direction)
         if sign[n] * (threshold - distance) > margin:
             continue
+        # ``‖w‖_{1,2}``, and from it the norms of groups that the mistake does not touch.
         length = 0.0
         for g in range(n_groups):
             length += share[g] * norms[g]
@@ -227,6 +231,7 @@ def update_as_published(
             share[g] = length * length * norms[g] / (2.0 * mu)
         for t in range(count):
             delta[places[t]] = values[t]
+        # New directions of the groups that the pair touches, without negative entries.
         for t in range(count):
             g = group[places[t]]
             if last_touch[g] == n_mistakes:
@@ -244,6 +249,7 @@ def update_as_published(
                 direction[members[a]] /= math.sqrt(square) if square > 0.0 else 1.0
         for t in range(count):
             delta[places[t]] = 0.0
+        # Softmax of ``‖θ^g‖² / 2μ``: the new shares.
         softmax_in_place(share)
         n_mistakes += 1
     return n_mistakes

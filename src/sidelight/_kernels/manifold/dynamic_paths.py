@@ -117,7 +117,7 @@ def recompute_pairs(
     pairs: Array,
     by_degree: bool,
 ) -> int:
-    """Find the shortest paths of invalid pairs anew over the changed graph; how many grew longer.
+    """Recompute shortest paths of invalid pairs in the changed graph; return how many grew.
 
     Sources are taken by the fewest invalid pairs that they have left (degeneracy order), kept in
     lists by this number; with ``by_degree`` off in the order of their numbers.
@@ -137,6 +137,7 @@ def recompute_pairs(
     longer = 0
     lowest = 1
     for turn in range(n):
+        # Order of the sources (Law 2006, algorithm 3.3): fewest invalid pairs first.
         if by_degree:
             while lowest < len(head) and head[lowest] < 0:
                 lowest += 1
@@ -152,6 +153,7 @@ def recompute_pairs(
                 size += 1
         if size == 0:
             continue
+        # Algorithm 3.2 from the source to its invalid partners, which are valid afterwards.
         longer += _paths_to(
             paths,
             before,
@@ -168,6 +170,7 @@ def recompute_pairs(
             vertices,
             position,
         )
+        # The pair is done for both ends: partners move to the lists of one pair less.
         done[source] = True
         _unlink(source, left[source], head, following, previous)
         for at in range(size):
@@ -253,6 +256,7 @@ def _paths_to(
     these stores would have to be waited for. ``back`` holds the vertices before the source on the
     ways from the targets until then, and -1 elsewhere.
     """
+    # Law 2006, algorithm 3.2: targets enter the queue at their best way over a valid neighbor.
     for target in targets:
         invalid[target] = True
     size = 0
@@ -271,6 +275,7 @@ def _paths_to(
             _raise_up(least, target, size, keys, vertices, position)
             size += 1
     longer = 0
+    # Dijkstra: the nearest target is final; its neighbors among the targets may gain.
     while size > 0:
         vertex = vertices[0]
         position[vertex] = -1

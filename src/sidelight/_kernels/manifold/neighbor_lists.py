@@ -107,7 +107,7 @@ def fill_lists(
 @kernel
 def holds(near: Array, counts: Array, i: int, j: int) -> bool:
     """Whether row ``j`` is in the list of row ``i``."""
-    for at in range(counts[i]):  # noqa: SIM110 (Numba knows no generators)
+    for at in range(counts[i]):  # noqa: SIM110 (Numba has no generators)
         if near[i, at] == j:
             return True
     return False

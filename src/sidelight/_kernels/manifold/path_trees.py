@@ -32,7 +32,7 @@ def update_trees(
     """Repair the trees ``first`` to ``last``; how many lengths were invalid, how many grew shorter.
 
     The adjacency is the changed one. Everything behind an edge that grew longer or vanished is
-    reached anew from the rest of the tree; then the edges that grew shorter or are new pass on what
+    reached again from the rest of the tree; then edges that grew shorter or are new pass on what
     they gain. Only strict gains hang a vertex elsewhere, so that edges without length close no
     circle.
     """
@@ -45,12 +45,14 @@ def update_trees(
     shorter = 0
     for tree in range(first, last):
         row, parents = reach[:, tree], before[:, tree]
+        # Raised edges (Law 2006, algorithms 3.5 to 3.7): the subtrees behind them are invalid.
         count = _find_behind(parents, raised, neighbors, degrees, behind, is_behind)
         invalid += count
         size = 0
         for at in range(count):
             row[behind[at]] = np.inf
             parents[behind[at]] = NO_VERTEX
+        # Their vertices enter the queue at the best way over the rest of the tree.
         for at in range(count):
             v = behind[at]
             for slot in range(degrees[v]):
@@ -65,6 +67,7 @@ def update_trees(
             is_behind[behind[at]] = False
         _spread(row, parents, size, neighbors, lengths, degrees, keys, vertices, position)
         size = 0
+        # Lowered edges: both ends may gain by the way over the other.
         for e in range(len(lowered)):
             for end in range(2):
                 a, b = lowered[e, end], lowered[e, 1 - end]

@@ -148,6 +148,7 @@ def dividing_directions(
     gap, half, direction = np.empty((d, d)), np.empty((d, d)), np.empty(d)
     for cell in range(n_cells):
         unpack(spreads[cell], spread)
+        # Gradients and curvatures of the log-densities at the mean of the cell, and their averages.
         gradient[:] = 0.0
         precision[:] = 0.0
         for s in range(k):
@@ -161,6 +162,7 @@ def dividing_directions(
                     )
                     precision[i, j] += shares[cell, s] * precisions[s, i, j]
                 gradient[i] += shares[cell, s] * gradients[s, i]
+        # ``M``, the variation of the log-odds.
         odds[:] = 0.0
         for s in range(k):
             share = shares[cell, s]
@@ -183,6 +185,7 @@ def dividing_directions(
                         (gradients[s, i] - gradient[i]) * (gradients[s, j] - gradient[j])
                         + 0.5 * curved
                     )
+        # First eigenvector of ``M V`` by power steps from the direction so far.
         for i in range(d):
             direction[i] = directions[cell, i]
         power_steps(odds, spread, direction, product)

@@ -15,7 +15,7 @@ import numpy as np
 from sidelight._kernels import kernel
 from sidelight._typing import Array
 
-LEAST_TOTAL = 1e-150
+MIN_TOTAL = 1e-150
 LARGEST_TOTAL = 1e150
 
 
@@ -40,7 +40,7 @@ def _row(
     for m in range(k):
         values[m] = column[i] if m == stale else linear[i, m]
         total += weights[m] * values[m]
-    if LEAST_TOTAL < total < LARGEST_TOTAL:
+    if MIN_TOTAL < total < LARGEST_TOTAL:
         return total, shifts[i]
     shift = -np.inf
     for m in range(k):

@@ -237,7 +237,7 @@ def _eliminate(joined: Array, degree: Array, fill: Array, v: int, around: Array)
 
 @kernel
 def lay_out(begin: Array, separators: Array, where: Array) -> tuple[Array, Array]:
-    """Sort every separator by ``where`` its nodes stand in the order; tell the place of each.
+    """Sort the nodes of every separator by ``where`` they stand in the order; find their places.
 
     The first of a separator is the parent; ``place`` counts 0 for the parent itself and 1, 2, ...
     for the places in the parent's own separator.

@@ -140,8 +140,8 @@ def distribute(
             continue
         for label in range(k):
             # Where the message is -inf, v allows nothing at all: the rest does not matter there.
-            told = message[v, label]
-            outside[label] = log_q[p, label] - told if told > -np.inf else -np.inf
+            received = message[v, label]
+            outside[label] = log_q[p, label] - received if received > -np.inf else -np.inf
         send(outside, coupling[v], False, down)
         for label in range(k):
             log_q[v, label] = inward[v, label] + down[label]

@@ -8,7 +8,7 @@ from sidelight._kernels import kernel
 from sidelight._typing import Array
 
 #: The share of a profile off a row never falls below this.
-LEAST_ROOM = 1e-12
+MIN_ROOM = 1e-12
 #: More than enough: the steps are Newton's, and halve the bracket where these leave it.
 MAX_STEPS = 200
 
@@ -100,7 +100,7 @@ def solve_profiles(profiles: Array, pulled: Array, labels: Array, curvature: flo
                 counts[i] = present * pulled[i, start, component]
                 pull[i] = 0.0
                 if labels[i, start] == component:
-                    pull[i] = 1.0 / max(1.0 - present, LEAST_ROOM)
+                    pull[i] = 1.0 / max(1.0 - present, MIN_ROOM)
             solve_profile(pull, counts, curvature, profile)
             out[:, start, component] = profile
     return out

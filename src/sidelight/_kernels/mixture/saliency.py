@@ -25,7 +25,7 @@ LN2_LOW = 1.42860682030941723212e-6
 #: Depends on the order of sums, hence :func:`fused_kernel`.
 ROUNDER = 6755399441055744.0
 
-#: So many factors between 1 and 2 may be multiplied before a logarithm is taken.
+#: Number of factors between 1 and 2 that may be multiplied before a logarithm is taken.
 FACTORS = 512
 
 

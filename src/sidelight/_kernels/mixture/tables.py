@@ -108,8 +108,8 @@ def collect_tables(
         for c in range(child_begin[v], child_begin[v + 1]):
             child = children[c]
             _strides(begin, place, child, k, strides)
-            told = messages[message_begin[child] : message_begin[child + 1]]
-            _add_message(table, size, k, told, strides)
+            received = messages[message_begin[child] : message_begin[child + 1]]
+            _add_message(table, size, k, received, strides)
         for state in range(size // k):
             top = -np.inf
             for entry in range(state * k, state * k + k):
@@ -151,8 +151,8 @@ def distribute_tables(
         for c in range(child_begin[v], child_begin[v + 1]):
             child = children[c]
             _strides(begin, place, child, k, strides)
-            told = messages[message_begin[child] : message_begin[child + 1]]
-            _add_message(table, size, k, told, strides)
+            received = messages[message_begin[child] : message_begin[child + 1]]
+            _add_message(table, size, k, received, strides)
         log_z[v] = 0.0
         if begin[v] == begin[v + 1]:
             log_z[v] = messages[message_begin[v]]

@@ -1,1 +1,1 @@
-"""What all k-means share: distances, seeding, the loop, new rows."""
+"""Shared parts of all k-means: distances, seeding, the loop, new rows."""

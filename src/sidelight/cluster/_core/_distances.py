@@ -36,7 +36,7 @@ WORTH_BLOCKS = 1_000_000
 
 
 def is_far(centers: Array) -> bool:
-    """Tell whether the centers are far from the origin, compared to how far they are apart."""
+    """Whether the centers are far from the origin, compared to how far they are apart."""
     middle = centers.mean(axis=0, dtype=np.float64)
     away = centers - middle
     return bool(np.vdot(middle, middle) * len(centers) > FAR * np.vdot(away, away))
@@ -173,7 +173,7 @@ class DensePass(_Pass):
         products, centers, scratch = self.products, self.centers, self.products.scratch
         constrained, fixed = self._constrained_in(positions)
         labels = np.empty(len(block), dtype=np.int32)
-        sums = _Sums(centers)
+        sums = _BlockSums(centers)
         for tile in tiles(len(block), products.tile_rows):
             rows, tile_labels = block[tile], labels[tile]
             best = scratch.best[: len(rows)]
@@ -203,7 +203,7 @@ class BoundedPass(_Pass):
     """A dense pass that skips rows whose nearest center cannot have changed (Hamerly 2010).
 
     Every row carries a lower bound of its distance to all centers but its own (``-inf`` where
-    nothing is known): aligned behind the labels, and given anew behind them. The labels are those
+    nothing is known): aligned behind the labels, and returned behind them. The labels are those
     of :class:`DensePass`; bounds leave room for rounding.
 
     Parameters
@@ -235,7 +235,7 @@ class BoundedPass(_Pass):
     ) -> tuple[Totals, tuple[Array, Array]]:
         constrained, fixed = self._constrained_in(positions)
         labels, lower = before.copy(), bounds.copy()
-        sums = _Sums(self.centers)
+        sums = _BlockSums(self.centers)
         size = self.products.tile_rows
         memory = _BoundsMemory(size, self.centers)
         for tile in tiles(len(block), size):
@@ -297,7 +297,7 @@ def pass_arguments(source: RowSource, weights: Any, before: Array | None) -> tup
     return range(source.n_rows), weights, labels
 
 
-class _Sums:
+class _BlockSums:
     """Sums over a block in float64, and scratch memory for those over a tile."""
 
     def __init__(self, centers: Array) -> None:
@@ -316,7 +316,7 @@ def offset_sums(
     centers = centers.astype(np.float64)
     labels = labels.astype(np.int32, copy=False)
     if not sparse.issparse(rows):
-        added = _Sums(centers)
+        added = _BlockSums(centers)
         add_offsets(rows.astype(np.float64), weights, centers, labels, *added.arrays)
         return added.totals
     sums, sizes, squares = np.zeros(centers.shape), np.zeros(len(centers)), np.zeros(1)
@@ -427,7 +427,7 @@ def sparse_norms(rows: Any) -> Array:
 
 
 def without_noise(squared: Array, scale: Array) -> Array:
-    """Take what is left of equal rows after ``scale - 2 x·c`` for what it is: rounding."""
+    """Set squared distances within rounding error to zero."""
     return np.where(squared > 8 * np.finfo(squared.dtype).eps * scale, squared, 0)
 
 

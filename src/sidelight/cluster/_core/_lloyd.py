@@ -53,7 +53,7 @@ Project = Callable[[Array, Array], Array]
 Parameters = TypeVar("Parameters")
 
 #: Bounds pay once few rows change their label, and when there is enough to skip.
-CALM = 0.01
+MAX_CHANGED_SHARE = 0.01
 WORTH_BOUNDS = 2e7
 
 
@@ -110,7 +110,7 @@ class ConstrainedRows:
 
 @dataclass(frozen=True)
 class LloydResult:
-    """Where Lloyd's algorithm, or another alternation of its kind, ended.
+    """Final state of Lloyd's algorithm, or another alternation of its kind.
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ def lloyd(
     verbose : int, default=0
         Whether to show a progress bar.
     """
-    step = _Step(source, sample_weight, constrained, project, unit)
+    step = _LloydStep(source, sample_weight, constrained, project, unit)
     centers = np.ascontiguousarray(centers, dtype=source.dtype)
     largest_move = 0.0
     if tol > 0:
@@ -254,6 +254,7 @@ def lloyd(
     # Between the passes there are only small matrices, on which more threads lose time.
     with one_thread_blas:
         result = run(centers, 0)
+    # Empty clusters get a constrained row as center, as long as that lowers the objective.
     while constrained is not None and not result.interrupted and result.n_iter < max_iter:
         empty = np.flatnonzero(np.bincount(result.labels, minlength=len(centers)) == 0)
         points = constrained.farthest(result.centers, len(empty))
@@ -295,7 +296,7 @@ def _squared_move(old: Array, new: Array) -> float:
 
 
 @dataclass(frozen=True)
-class _Sums:
+class _PassSums:
     """Sums of offsets ``x - μ`` and of weights by cluster; labels and bounds of the pass."""
 
     offsets: Array
@@ -304,7 +305,7 @@ class _Sums:
     bounds: Array | None
 
 
-class _Step:
+class _LloydStep:
     """The two halves of an iteration: label the rows and add up, then move the centers."""
 
     def __init__(
@@ -355,7 +356,7 @@ class _Step:
             inertia=float(squares[0]),
             penalty=float(relabeled.penalty),
             n_changed=n_changed,
-            statistics=_Sums(offsets, sizes, nearest, bounds[0] if bounds else None),
+            statistics=_PassSums(offsets, sizes, nearest, bounds[0] if bounds else None),
             unit=self.unit,
         )
 
@@ -380,12 +381,12 @@ class _Step:
         return (
             not self.source.is_sparse
             and n_rows * centers.size > WORTH_BOUNDS
-            and before.n_changed < CALM * n_rows
+            and before.n_changed < MAX_CHANGED_SHARE * n_rows
         )
 
     def update(self, now: Labeling[Array]) -> Array:
         """Move every center to the mean of its rows; give empty clusters a row of their own."""
-        sums: _Sums = now.statistics
+        sums: _PassSums = now.statistics
         filled = sums.sizes > 0
         moved = now.parameters.astype(np.float64)
         moved[filled] += sums.offsets[filled] / sums.sizes[filled, None]
@@ -568,7 +569,7 @@ class _WeightedRowsMixin(Clusterer):
         constraints: Constraints | None = None,
         sample_weight: Any = None,
     ) -> Self:
-        self._refuse_constraints_as_labels(y)
+        self._check_y_holds_labels(y)
         uses_labels = "labels" in self.__sidelight_tags__().knowledge
         source, known = self._validate_fit(X, y if uses_labels else None, constraints)
         return self._fit_weighted(source, known, check_weights(sample_weight, source, X))

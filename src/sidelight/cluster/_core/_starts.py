@@ -373,8 +373,8 @@ class ContentOrder:
     bins: Array
 
     @classmethod
-    def by(cls, values: Array) -> ContentOrder:
-        """Order rows by these values; those of equal values as they are in the table."""
+    def from_values(cls, values: Array) -> ContentOrder:
+        """Order rows by these values, ties by position."""
         n = len(values)
         order = np.argsort(values)  # several times as fast as a stable sort
         ascending = values[order]
@@ -403,7 +403,7 @@ def _order_by_content(source: RowSource) -> ContentOrder:
         return known
     line = np.random.RandomState(0).standard_normal(source.n_features).astype(source.dtype)
     projections = source.map_reduce(lambda block: ((), (block @ line,)))[1][0]
-    content = _orders[source] = ContentOrder.by(projections)
+    content = _orders[source] = ContentOrder.from_values(projections)
     return content
 
 

@@ -23,7 +23,7 @@ Moves: TypeAlias = Literal["restarts", "best", "none"]
 
 
 class Model(Protocol):
-    """What is annealed: statistics of memberships, parameters, costs."""
+    """Model to be annealed: statistics of memberships, parameters, costs."""
 
     @property
     def masses(self) -> FloatArray:
@@ -48,8 +48,8 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True)
-class Finished:
-    """Where a restart ended.
+class AnnealedRestart:
+    """Final state of a restart.
 
     Attributes
     ----------
@@ -74,9 +74,9 @@ class Finished:
     converged: bool
     interrupted: bool
 
-    def followed_by(self, other: Finished) -> Finished:
+    def followed_by(self, other: AnnealedRestart) -> AnnealedRestart:
         """Result of a search that goes on where this one ended."""
-        return Finished(
+        return AnnealedRestart(
             labels=other.labels,
             objective=other.objective,
             history=[*self.history, *other.history[1:]],
@@ -136,7 +136,7 @@ def critical_temperature(model: Model, rng: np.random.RandomState) -> float:
 
 
 @dataclass
-class _State:
+class _AnnealingState:
     """Memberships with their statistics and parameters."""
 
     q: FloatArray
@@ -155,7 +155,7 @@ def anneal(
     max_iter: int,
     description: str,
     verbose: int,
-) -> Finished:
+) -> AnnealedRestart:
     """Cool from the temperature ``start`` until the memberships are hard, and end at zero."""
     uniform = np.full((len(model.masses), n_clusters), 1.0 / n_clusters)
     state = _perturbed(model, uniform, rng, FIRST_PERTURBATION, None)
@@ -180,7 +180,7 @@ def anneal(
             progress.step(history[-1])
     if progress.interrupted:
         best = _hardened(model, np.argmax(state.q, axis=1), n_clusters)
-    return Finished(
+    return AnnealedRestart(
         labels=np.argmax(best.q, axis=1),
         objective=best.tables.energy,
         history=[*history, best.tables.energy],
@@ -197,35 +197,39 @@ def one_hot(labels: Array, n_clusters: int) -> FloatArray:
     return q
 
 
-def _hardened(model: Model, labels: Array, n_clusters: int) -> _State:
+def _hardened(model: Model, labels: Array, n_clusters: int) -> _AnnealingState:
     q = one_hot(labels, n_clusters)
     sums = model.sums(q)
-    return _State(q, sums, model.fit(sums))
+    return _AnnealingState(q, sums, model.fit(sums))
 
 
 def _perturbed(
     model: Model, q: FloatArray, rng: np.random.RandomState, size: float, before: Any
-) -> _State:
+) -> _AnnealingState:
     q = q * (1.0 + size * rng.uniform(-1.0, 1.0, q.shape))
     q /= q.sum(axis=1, keepdims=True)
     sums = model.sums(q)
-    return _State(q, sums, model.fit(sums, before))
+    return _AnnealingState(q, sums, model.fit(sums, before))
 
 
-def _step(model: Model, state: _State, temperature: float) -> tuple[_State, float, float]:
+def _step(
+    model: Model, state: _AnnealingState, temperature: float
+) -> tuple[_AnnealingState, float, float]:
     """One step at a temperature, with the largest change of a membership and the mean softness."""
     q = np.empty_like(state.q)
     log_mass = np.log(np.maximum(state.sums.cluster_masses, NO_MASS))
     costs = model.costs(state.tables)
     change, soft = soften(costs, log_mass, temperature, state.q, q)
     sums = model.sums(q)
-    new = _State(q, sums, model.fit(sums, state.tables))
+    new = _AnnealingState(q, sums, model.fit(sums, state.tables))
     if model.monotone:
         return new, change, soft
     return _shortened(model, state, new, temperature), change, soft
 
 
-def _shortened(model: Model, state: _State, new: _State, temperature: float) -> _State:
+def _shortened(
+    model: Model, state: _AnnealingState, new: _AnnealingState, temperature: float
+) -> _AnnealingState:
     """Halve the step until the free energy does not rise.
 
     The new memberships minimize a linear bound of the energy plus the information, which is convex:
@@ -236,10 +240,10 @@ def _shortened(model: Model, state: _State, new: _State, temperature: float) -> 
         if _free_energy(model, new, temperature) <= highest:
             return new
         sums = state.sums.toward(new.sums, 0.5)
-        new = _State((state.q + new.q) / 2, sums, model.fit(sums, state.tables))
+        new = _AnnealingState((state.q + new.q) / 2, sums, model.fit(sums, state.tables))
     return state
 
 
-def _free_energy(model: Model, state: _State, temperature: float) -> float:
+def _free_energy(model: Model, state: _AnnealingState, temperature: float) -> float:
     about_rows = information_about_rows(state.q, model.masses)
     return float(state.tables.energy + temperature * about_rows)

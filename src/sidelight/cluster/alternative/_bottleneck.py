@@ -1,4 +1,4 @@
-"""The information bottleneck: clusters that keep what the rows say about their features."""
+"""The information bottleneck: clusters that preserve information of rows about their features."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Cooling = Annotated[float, Interval(1, open_low=True, open_high=True)]
 
 @estimator
 class InformationBottleneck(BottleneckBase):
-    """Clusters of distributions that keep what the rows say about their features.
+    """Clusters of distributions that preserve the information of rows about their features.
 
     Maximizes ``I(C;F) - ρ I(C;X)`` over memberships ``q(c|x)`` while the temperature ``ρ`` falls to
     zero, by turns::
@@ -85,7 +85,7 @@ class InformationBottleneck(BottleneckBase):
             complexity="O(nnz k) per iteration, O(n k + k d) memory",
             sparse=True,
             monotone=self.method == "sequential",
-            as_they_are=self.features != "gaussian",
+            raw_columns=self.features != "gaussian",
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:

@@ -1,4 +1,4 @@
-"""What the plain and the conditional information bottleneck share: search, result, new rows."""
+"""Shared parts of the plain and the conditional information bottleneck: search, result, rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 from sidelight._typing import Array, FloatArray
 from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
 from sidelight.cluster.alternative._annealing import (
-    Finished,
+    AnnealedRestart,
     Model,
     anneal,
     critical_temperature,
@@ -21,7 +21,7 @@ from sidelight.cluster.alternative._annealing import (
 from sidelight.cluster.alternative._bottleneck_cells import CellModel
 from sidelight.cluster.alternative._bottleneck_features import (
     NEVER,
-    Counts,
+    CountEntropy,
     Family,
     Features,
     Gaussian,
@@ -74,7 +74,7 @@ class BottleneckBase(Clusterer):
         tags.input_tags.positive_only = self.features != "gaussian"
         return tags
 
-    def _search_labels(self, model: Model, items: Items) -> Finished:
+    def _search_labels(self, model: Model, items: Items) -> AnnealedRestart:
         """Run the restarts on a model, and return the best in the order of its rows."""
         settings: dict[str, Any] = {
             "max_iter": self.max_iter,
@@ -84,7 +84,7 @@ class BottleneckBase(Clusterer):
         # Of a generator of its own: the temperature does not depend on the seed.
         start = critical_temperature(model, np.random.RandomState(0))
 
-        def run(number: int, rng: np.random.RandomState) -> Finished:
+        def run(number: int, rng: np.random.RandomState) -> AnnealedRestart:
             if self.method == "sequential":
                 assert isinstance(model, CellModel)
                 labels = random_labels(items.n, self.n_clusters, rng)
@@ -97,7 +97,7 @@ class BottleneckBase(Clusterer):
             )
             return moved(annealed, rng) if model.moves_rows == "restarts" else annealed
 
-        def moved(end: Finished, rng: np.random.RandomState) -> Finished:
+        def moved(end: AnnealedRestart, rng: np.random.RandomState) -> AnnealedRestart:
             """Where all rows were reassigned at once, single moves may still be left."""
             if end.interrupted or not isinstance(model, CellModel):
                 return end
@@ -107,9 +107,9 @@ class BottleneckBase(Clusterer):
         return moved(best, np.random.RandomState(0)) if model.moves_rows == "best" else best
 
     def _set_fitted_attributes(
-        self, model: Any, items: Items, best: Finished, dtype: Any, known: Constraints
+        self, model: Any, items: Items, best: AnnealedRestart, dtype: Any, known: Constraints
     ) -> tuple[Any, float]:
-        """Set what the labels say; return the statistics of the clusters, and ``I(C;F|Z)``."""
+        """Set the attributes of the labels; return cluster statistics and ``I(C;F|Z)``."""
         sums = model.sums(one_hot(best.labels, self.n_clusters))
         overall = model.overall_means(sums).T + items.center
         self.labels_ = np.empty(items.n, dtype=np.int32)
@@ -139,7 +139,7 @@ class BottleneckBase(Clusterer):
 
     def _smoothed_family(self) -> Family:
         """Model of the features for means that are positive wherever new rows can have counts."""
-        return Gaussian() if self.features == "gaussian" else Counts(np.full((1, 1), NEVER))
+        return Gaussian() if self.features == "gaussian" else CountEntropy(np.full((1, 1), NEVER))
 
     def _smoothed_means(self) -> FloatArray:
         """Means of the clusters, one more row of the overall mean in each for counts."""

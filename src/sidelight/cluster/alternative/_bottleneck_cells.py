@@ -107,7 +107,7 @@ class SortedRows:
 
 
 @dataclass(frozen=True)
-class Tables:
+class CellTables:
     """Parameters of the clusters with the energy of the memberships that they come from.
 
     Attributes
@@ -203,7 +203,7 @@ class CellModel:
         """Mean of every cluster in every cell; that of the cell where it has no row there."""
         return _divided(sums.features, sums.masses, self._cell_means)
 
-    def fit(self, sums: Sums, before: Tables | None = None) -> Tables:
+    def fit(self, sums: Sums, before: CellTables | None = None) -> CellTables:
         """Best parameters for the statistics."""
         within = self.cell_means(sums)
         factors, offsets = self.family.natural(within), self.family.offset(within)
@@ -217,7 +217,7 @@ class CellModel:
             excess = self._excess(sums)
             offsets = offsets + self.redundancy * np.log(excess)
             energy += self.redundancy * float(np.sum(xlogy(sums.masses, excess)))
-        return Tables(factors, offsets, energy)
+        return CellTables(factors, offsets, energy)
 
     def common(self, sums: Sums) -> Common:
         """The coordinating term."""
@@ -241,7 +241,7 @@ class CellModel:
             energy += self.redundancy * float(np.sum(xlogy(sums.masses, self._excess(sums))))
         return energy
 
-    def costs(self, tables: Tables) -> FloatArray:
+    def costs(self, tables: CellTables) -> FloatArray:
         """Cost of every row in every cluster, up to a constant of the row."""
         costs = self.sorted.times(tables.factors)
         np.subtract(tables.offsets[self.sorted.cells], costs, out=costs)

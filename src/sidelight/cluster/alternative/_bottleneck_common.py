@@ -67,7 +67,7 @@ class Common:
 def common_effects(
     family: Family, features: FloatArray, weights: FloatArray, baseline: Baseline
 ) -> FloatArray:
-    """Effect of every cluster beside the known classes: a difference, or a ratio for counts."""
+    """Effect of every cluster on top of the known classes: a difference, or a ratio of counts."""
     expected, masses = baseline.expected(weights), weights.sum(axis=0)
     if family.counts:
         some = expected > 0
@@ -81,7 +81,7 @@ def effect_factors(family: Family, effects: FloatArray) -> FloatArray:
 
 
 def effect_offsets(family: Family, effects: FloatArray, baseline: Baseline) -> FloatArray:
-    """Costs of clusters with these effects beside the product with a row, by class."""
+    """Costs of clusters with these effects, without the product with a row, by class."""
     if family.counts:
         return baseline.against(effects)
     return np.sum(effects**2, axis=0) + 2.0 * baseline.against(effects)

@@ -58,7 +58,7 @@ class Gaussian:
 
 
 @dataclass(frozen=True)
-class Counts:
+class CountEntropy:
     """Cross entropy of counts, ``Σ_f μ_f - t_f log μ_f``.
 
     Attributes
@@ -85,7 +85,7 @@ class Counts:
         return value
 
 
-Family: TypeAlias = Gaussian | Counts
+Family: TypeAlias = Gaussian | CountEntropy
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Items:
         Centered rows, rows that sum to 1, or counts.
     masses : ndarray of shape (n_samples,)
         ``p(x)``; they sum to 1.
-    family : Gaussian or Counts
+    family : Gaussian or CountEntropy
         Cost of a row in a cluster.
     center : ndarray of shape (n_features,)
         What was subtracted from the rows.
@@ -121,7 +121,7 @@ def prepare_items(
     """Bring the rows of a fit to the form of their model, in float64."""
     n = rows.shape[0]
     if features == "gaussian":
-        _refuse_lengths(features, item_weight)
+        _check_lengths(features, item_weight)
         center = np.zeros(rows.shape[1])
         values = rows.astype(np.float64)
         if not sparse.issparse(rows):  # sparse ones have most of their values at 0 already
@@ -136,14 +136,14 @@ def prepare_items(
         if item_weight == "length":
             masses = lengths / lengths.sum()
     else:
-        _refuse_lengths(features, item_weight)
+        _check_lengths(features, item_weight)
         values = rows.astype(np.float64)
     overall = np.asarray(values.T @ masses)
-    family = Counts(np.maximum(FLOOR * overall, NEVER)[:, None])
+    family = CountEntropy(np.maximum(FLOOR * overall, NEVER)[:, None])
     return Items(values, masses, family, np.zeros(rows.shape[1]))
 
 
-def _refuse_lengths(features: str, item_weight: str) -> None:
+def _check_lengths(features: str, item_weight: str) -> None:
     if item_weight == "length":
         raise SidelightError(
             f"{setting('item_weight', 'length')} weighs rows of counts by their sums, and "
@@ -177,7 +177,7 @@ def shares_of_rows(rows: Any, lengths: FloatArray, known: Constraints | None) ->
 
 
 def check_counts(rows: Any, features: str, known: Constraints | None) -> None:
-    """Refuse negative numbers, and say where the first one is."""
+    """Raise if there are negative numbers, with the place of the first one."""
     values: Array = rows.data if sparse.issparse(rows) else rows
     if not values.size or values.min() >= 0:
         return

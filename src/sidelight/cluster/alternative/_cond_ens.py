@@ -18,8 +18,8 @@ from sidelight._words import counted, setting
 from sidelight.base import Clusterer
 from sidelight.cluster.alternative._ensemble_score import ConditionalScore
 from sidelight.cluster.alternative._local_models import (
+    KnownClass,
     LocalModel,
-    Part,
     check_base,
     fit_local,
     split_rows,
@@ -134,7 +134,7 @@ class CondEns(Clusterer):
             complexity="that of the base clusterer on every class, and O(n k R) for R classes",
             kind="alternative",
             sparse=self.estimator is None or takes_sparse(self.estimator),
-            as_they_are=bool(own is not None and own().as_they_are),
+            raw_columns=bool(own is not None and own().raw_columns),
         )
 
     def fit(
@@ -206,7 +206,7 @@ class CondEns(Clusterer):
         self,
         number: int,
         rows: Any,
-        parts: list[Part],
+        parts: list[KnownClass],
         score: ConditionalScore,
         rng: np.random.RandomState,
     ) -> _Run:
@@ -232,7 +232,7 @@ class CondEns(Clusterer):
             median = median_partition(labelings, weights, int(self.n_clusters), _seed(rng))
         return _Run(-score(median.labels), models, voting, labelings, median)
 
-    def _class_weights(self, parts: list[Part]) -> FloatArray:
+    def _class_weights(self, parts: list[KnownClass]) -> FloatArray:
         """Weights of the labelings of the classes, with mean 1."""
         sizes = np.array([part.rows.shape[0] for part in parts], dtype=np.float64)
         return sizes / sizes.mean() if self.class_weight == "size" else np.ones(len(parts))

@@ -55,7 +55,7 @@ ROWS_PER_COLUMN = 3
 
 @estimator
 class ConditionalInformationBottleneck(BottleneckBase):
-    """Clusters that say about the features what known splits do not say already.
+    """Clusters with much information about the features beyond that of known splits.
 
     Maximizes, over memberships ``q(c|x)`` and with a temperature ``ρ`` that falls to zero::
 
@@ -153,7 +153,7 @@ class ConditionalInformationBottleneck(BottleneckBase):
             kind="alternative",
             sparse=True,
             monotone=self.method == "sequential",
-            as_they_are=self.features != "gaussian",
+            raw_columns=self.features != "gaussian",
         )
 
     def fit(
@@ -287,7 +287,7 @@ class ConditionalInformationBottleneck(BottleneckBase):
             )
 
     def _check_regression(self, splits: KnownSplits) -> None:
-        """Refuse what only means for every cell have."""
+        """Raise on options that are only available with means for every cell."""
         why = worded(
             " (the default for known splits that are numbers)" if self.known_as == "auto" else "",
             "",

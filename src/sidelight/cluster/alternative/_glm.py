@@ -164,7 +164,7 @@ def means_of_counts(columns: FloatArray, slopes: FloatArray, overall: FloatArray
 
 @dataclass(frozen=True)
 class RegressionTables:
-    """Regression of every cluster, the costs beside the product with a row, and the energy."""
+    """Regression of every cluster, the costs without the product with a row, and the energy."""
 
     regression: Regression
     factors: FloatArray
@@ -294,14 +294,14 @@ class RegressionModel:
             coefficients[:, 0] = np.log(np.maximum(means, 1e-12 * self._overall + 1e-300))
         for c, weights in enumerate(sums.weights.T):
             for block in _blocks(len(self.designs), coefficients.shape[2]):
-                problem = _Counts(
+                problem = _LogRegression(
                     self.designs, weights, sums.products[c][:, block], self._overall[block]
                 )
                 coefficients[c][:, block] = problem.descend(coefficients[c][:, block], steps)
         return coefficients
 
 
-class _Counts:
+class _LogRegression:
     """Regression of some features of one cluster with the logarithmic link."""
 
     def __init__(

@@ -22,12 +22,12 @@ NUMBERS = ("n_clusters", "n_components")
 #: Starts of the base clusterer where none is given: with as many runs, no slower than k-means.
 BASE_STARTS = 3
 
-#: So many classes are named in a warning.
+#: Largest number of classes that are named in a warning.
 SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Part:
+class KnownClass:
     """The rows of one known class.
 
     Attributes
@@ -79,7 +79,9 @@ class LocalModel:
         return np.where(self.classes[places] == given, self.codes[places], -1)
 
 
-def split_rows(rows: Any, cells: IntArray, splits: KnownSplits, numbers: IntArray) -> list[Part]:
+def split_rows(
+    rows: Any, cells: IntArray, splits: KnownSplits, numbers: IntArray
+) -> list[KnownClass]:
     """Cut the rows into the classes of the known splits; small ones look for fewer clusters."""
     sizes = np.bincount(cells, minlength=len(numbers))
     order = np.split(np.argsort(cells, kind="stable"), np.cumsum(sizes)[:-1])
@@ -97,7 +99,7 @@ def split_rows(rows: Any, cells: IntArray, splits: KnownSplits, numbers: IntArra
             ConstraintWarning,
         )
     return [
-        Part(
+        KnownClass(
             names[cell], rows if len(sizes) == 1 else rows[members], min(int(number), len(members))
         )
         for cell, (members, number) in enumerate(zip(order, numbers.tolist(), strict=True))
@@ -118,7 +120,7 @@ def cell_names(splits: KnownSplits, cells: IntArray) -> list[str]:
     return [" and ".join(names) for names in zip(*columns, strict=True)]
 
 
-def fit_local(base: Any, part: Part, seed: int) -> Any:
+def fit_local(base: Any, part: KnownClass, seed: int) -> Any:
     """Fit the base clusterer to the rows of a class."""
     return configured(base, part.n_clusters, seed).fit(part.rows)
 
@@ -168,7 +170,7 @@ def check_base(base: Any, n_local: Any) -> None:
 
 
 def takes_sparse(base: Any) -> bool:
-    """Whether a base clusterer says that it takes CSR matrices."""
+    """Whether a base clusterer declares that it takes CSR matrices."""
     if isinstance(base, type) or not hasattr(base, "__sklearn_tags__"):
         return False
     return bool(get_tags(base).input_tags.sparse)

@@ -1,4 +1,4 @@
-"""The partition that says most about several labelings: k-means on their indicators.
+"""The partition with most information about several labelings: k-means on their indicators.
 
 Of labelings ``Y^1 ... Y^R`` with weights ``w_r``, the median partition of degree 2 maximizes
 ``Σ_r w_r U(C, Y^r)`` with the category utility ``U``. Since

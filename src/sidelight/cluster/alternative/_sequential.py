@@ -12,7 +12,7 @@ import numpy as np
 from sidelight._fit.restarts import fit_progress
 from sidelight._kernels.cluster.alternative.insertion import reinsert_rows
 from sidelight._typing import Array, FloatArray
-from sidelight.cluster.alternative._annealing import Finished, one_hot
+from sidelight.cluster.alternative._annealing import AnnealedRestart, one_hot
 from sidelight.cluster.alternative._bottleneck_cells import CellModel
 
 #: Sums, totals, masses and numbers of rows of groups.
@@ -33,7 +33,7 @@ def reinsert(
     max_iter: int,
     description: str,
     verbose: int,
-) -> Finished:
+) -> AnnealedRestart:
     """Pass over the rows in random order until a pass moves none."""
     n = len(model.masses)
     labels = labels.astype(np.int64)
@@ -43,7 +43,7 @@ def reinsert(
     moved, n_iter = 1, 0
     with fit_progress(description, max_iter, verbose=verbose) as progress:
         while moved and n_iter < max_iter:
-            # Sums anew for every pass: no error of rounding outlives it.
+            # Sums are recomputed for every pass: no error of rounding outlives it.
             in_cells, whole = groups_of(model, labels, n_clusters)
             moved = reinsert_rows(
                 model.sorted.entries,
@@ -60,7 +60,7 @@ def reinsert(
             n_iter += 1
             history.append(_energy(model, labels, n_clusters))
             progress.step(history[-1])
-    return Finished(
+    return AnnealedRestart(
         labels=labels,
         objective=history[-1],
         history=history,
@@ -84,7 +84,7 @@ def groups_of(model: CellModel, labels: Array, n_clusters: int) -> tuple[Groups,
 
 
 def expectations_of(model: CellModel, masses: FloatArray) -> tuple[bool, Array, Array, Array]:
-    """Whether the coordination is adjusted, means of cells, sums they let expect, and zeros."""
+    """Whether the coordination is adjusted, means of cells, expected sums, and zeros."""
     if not model.adjusted:
         return False, np.zeros((1, 1)), np.zeros((1, 1)), np.zeros(1)
     means = model.baseline.means

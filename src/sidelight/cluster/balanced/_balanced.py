@@ -125,7 +125,7 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        self._refuse_constraints_as_labels(y)
+        self._check_y_holds_labels(y)
         source, known = self._validate_fit(X, None, constraints)
         min_size = self._minimum(source.n_rows)
         n_sampled = self._sampled(source.n_rows, min_size)

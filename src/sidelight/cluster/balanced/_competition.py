@@ -17,7 +17,7 @@ from sidelight.engine import RowSource
 
 
 @dataclass(frozen=True)
-class Rule:
+class WinnerRule:
     """Which cluster wins a row: that of the largest score.
 
     ``score_h = (1 + cos_h) n_h^-γ - γ log(n_h) / (L d)``, equation (8.10) for ``γ = 1``.
@@ -119,7 +119,7 @@ class Stream:
         """Return a state of its own."""
         return Stream(*(np.copy(part) for part in vars(self).values()))
 
-    def feed(self, rows: Any, rule: Rule) -> Array:
+    def feed(self, rows: Any, rule: WinnerRule) -> Array:
         """Let the clusters compete for unit rows, one after the other; return who won them."""
         labels = np.empty(rows.shape[0], dtype=np.int32)
         same = float(16 * np.finfo(rows.dtype).eps)
@@ -138,7 +138,7 @@ def cosines(rows: Any, centers: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Clusters:
+class ClusterSums:
     """Sums and sizes of the clusters of labeled rows, and how well the rows fit them.
 
     ``divergence`` is ``Σ_i log(2 / (1 + cos_i))``; ``mean_cosine`` the mean of ``cos_i``.
@@ -150,7 +150,7 @@ class Clusters:
     mean_cosine: float
 
 
-def add_up_clusters(source: RowSource, centers: Array, labels: Array) -> Clusters:
+def add_up_clusters(source: RowSource, centers: Array, labels: Array) -> ClusterSums:
     """Add up the rows of every cluster.
 
     With ``cos = 1 - ‖x - μ‖² / 2``, a row at its center adds exactly 0 to the divergence.
@@ -172,4 +172,4 @@ def add_up_clusters(source: RowSource, centers: Array, labels: Array) -> Cluster
         return (sums, np.bincount(labels, minlength=k), divergence, misfit), ()
 
     (sums, sizes, divergence, misfit), _ = source.map_reduce(add_up, aligned=(labels,))
-    return Clusters(sums, sizes, float(divergence), 1 - float(misfit) / source.n_rows)
+    return ClusterSums(sums, sizes, float(divergence), 1 - float(misfit) / source.n_rows)

@@ -13,7 +13,7 @@ import numpy as np
 
 from sidelight._fit.lowest import is_lower
 from sidelight._typing import Array
-from sidelight.cluster.balanced._competition import Clusters, Rule, Stream, add_up_clusters
+from sidelight.cluster.balanced._competition import ClusterSums, Stream, WinnerRule, add_up_clusters
 from sidelight.cluster.directional._directions import onto_sphere
 from sidelight.engine import RowSource
 
@@ -21,7 +21,7 @@ from sidelight.engine import RowSource
 CHUNK_ROWS = 2000
 
 
-class State(NamedTuple):
+class CompetitionState(NamedTuple):
     """Centers and counts that a pass begins with."""
 
     centers: Array
@@ -29,37 +29,37 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Pass:
+class CompetitionPass:
     """Labels of a pass, the centers they are measured at, and the competition after it.
 
     Attributes
     ----------
-    parameters : State or Stream
+    parameters : CompetitionState or Stream
         State that the pass began with.
     labels : ndarray of int32, shape (n_rows,)
         Winners of the rows.
     centers : ndarray of shape (k, n_features)
         Centers that the objective is measured at.
-    clusters : Clusters
+    clusters : ClusterSums
         Sums over the clusters of these labels.
     stream : Stream
         Fading sums and counts after the pass.
-    following : State or Stream
+    following : CompetitionState or Stream
         State that the next pass begins with.
     objective : float
         ``Σ_i log(2 / (1 + cos_i)) + γ Σ_h n_h log(k n_h / n)``.
-    best : Pass or None
+    best : CompetitionPass or None
         The best of the passes before, if it is at least as good as this one.
     """
 
     parameters: Any
     labels: Array
     centers: Array
-    clusters: Clusters
+    clusters: ClusterSums
     stream: Stream
     following: Any
     objective: float
-    best: Pass | None
+    best: CompetitionPass | None
 
     def counts_near(self, counts: Array, most: float) -> bool:
         """Whether the counts of all clusters are nearly these."""
@@ -70,12 +70,17 @@ class Pass:
 class _Competition:
     """Rows with the rule by which clusters compete for them."""
 
-    def __init__(self, source: RowSource, rule: Rule) -> None:
+    def __init__(self, source: RowSource, rule: WinnerRule) -> None:
         self.source = source
         self.rule = rule
 
     def _measured(
-        self, begin: Any, labels: Array, centers: Array, found: Clusters, before: Pass | None
+        self,
+        begin: Any,
+        labels: Array,
+        centers: Array,
+        found: ClusterSums,
+        before: CompetitionPass | None,
     ) -> dict[str, Any]:
         """Fields of a pass that all kinds share."""
         filled = found.sizes[found.sizes > 0]
@@ -95,56 +100,60 @@ class _Competition:
 class Batch(_Competition):
     """Counts and centers follow once per pass (fs); the order of the rows does not matter."""
 
-    def __init__(self, source: RowSource, rule: Rule, damping: float) -> None:
+    def __init__(self, source: RowSource, rule: WinnerRule, damping: float) -> None:
         super().__init__(source, rule)
         self.damping = damping
 
-    def __call__(self, begin: State, before: Pass | None = None) -> Pass:
+    def __call__(
+        self, begin: CompetitionState, before: CompetitionPass | None = None
+    ) -> CompetitionPass:
         """Label all rows at once, then move."""
         centers, counts = begin
         labels = self.rule.label(self.source, centers, counts)
         found = add_up_clusters(self.source, centers, labels)
         damped = (1 - self.damping) * counts + self.damping * found.sizes
-        return Pass(
+        return CompetitionPass(
             **self._measured(begin, labels, centers, found, before),
             stream=_as_stream(centers, counts, found),
-            following=State(_moved(found.sums, centers), damped),
+            following=CompetitionState(_moved(found.sums, centers), damped),
         )
 
 
 class Partial(_Competition):
     """Counts follow after every row, centers once per pass (pifs)."""
 
-    def __init__(self, source: RowSource, rule: Rule, order: Array) -> None:
+    def __init__(self, source: RowSource, rule: WinnerRule, order: Array) -> None:
         super().__init__(source, rule)
         self.order = order
 
-    def __call__(self, begin: State, before: Pass | None = None) -> Pass:
+    def __call__(
+        self, begin: CompetitionState, before: CompetitionPass | None = None
+    ) -> CompetitionPass:
         """Label the rows in order, then move."""
         centers, counts = begin
         labels, counts = self.rule.label_in_order(self.source, centers, counts, self.order)
         found = add_up_clusters(self.source, centers, labels)
-        return Pass(
+        return CompetitionPass(
             **self._measured(begin, labels, centers, found, before),
             stream=_as_stream(centers, counts, found),
-            following=State(_moved(found.sums, centers), counts),
+            following=CompetitionState(_moved(found.sums, centers), counts),
         )
 
 
 class Incremental(_Competition):
     """Counts and centers follow after every row (fifs), in a given order or as they come (sfs)."""
 
-    def __init__(self, source: RowSource, rule: Rule, order: Array | None = None) -> None:
+    def __init__(self, source: RowSource, rule: WinnerRule, order: Array | None = None) -> None:
         super().__init__(source, rule)
         self.order = order
 
-    def __call__(self, begin: Stream, before: Pass | None = None) -> Pass:
+    def __call__(self, begin: Stream, before: CompetitionPass | None = None) -> CompetitionPass:
         """Let the clusters compete for all rows in order."""
         stream = begin.copy()
         labels = feed(stream, self.source, self.rule, self.order)
         centers = stream.centers(self.source.dtype)
         found = add_up_clusters(self.source, centers, labels)
-        return Pass(
+        return CompetitionPass(
             **self._measured(begin, labels, centers, found, before),
             stream=stream,
             following=stream,
@@ -152,7 +161,7 @@ class Incremental(_Competition):
 
 
 class Cycles:
-    """Stopping rule of the passes of one restart: labels that stand still or come back.
+    """Stopping rule of the passes of one restart: labels that are unchanged or repeat.
 
     Parameters
     ----------
@@ -173,8 +182,8 @@ class Cycles:
         self.oscillates = False
         self._seen: dict[int, Array] = {}
 
-    def __call__(self, before: Pass, now: Pass, history: list[float]) -> bool:
-        """Whether the passes have come to an end."""
+    def __call__(self, before: CompetitionPass, now: CompetitionPass, history: list[float]) -> bool:
+        """Whether the passes have ended."""
         self._seen[hash(before.labels.tobytes())] = before.stream.counts
         n_rows = len(now.labels)
         n_changed = int(np.count_nonzero(now.labels != before.labels))
@@ -189,7 +198,7 @@ class Cycles:
         return converged
 
 
-def feed(stream: Stream, source: RowSource, rule: Rule, order: Array | None = None) -> Array:
+def feed(stream: Stream, source: RowSource, rule: WinnerRule, order: Array | None = None) -> Array:
     """Let the clusters compete for the rows in this order, as they come if there is none."""
     labels = np.empty(source.n_rows, dtype=np.int32)
     if order is None:
@@ -205,7 +214,7 @@ def _moved(sums: Array, centers: Array) -> Array:
     return onto_sphere(sums, centers.astype(np.float64)).astype(centers.dtype)
 
 
-def _as_stream(centers: Array, counts: Array, found: Clusters) -> Stream:
+def _as_stream(centers: Array, counts: Array, found: ClusterSums) -> Stream:
     """Fading sums in the direction of the centers, as long as the rows of the clusters agree."""
     agreement = np.linalg.norm(found.sums, axis=1) / np.maximum(found.sizes, 1)
     length = counts * np.where(found.sizes > 0, agreement, 1.0)

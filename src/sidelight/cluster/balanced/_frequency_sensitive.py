@@ -23,14 +23,14 @@ from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight.cluster._core._lloyd import LloydResult, lloyd
 from sidelight.cluster.balanced._base import _BalancedBase
-from sidelight.cluster.balanced._competition import Clusters, Rule, Stream, add_up_clusters
+from sidelight.cluster.balanced._competition import ClusterSums, Stream, WinnerRule, add_up_clusters
 from sidelight.cluster.balanced._competition_passes import (
     Batch,
+    CompetitionPass,
+    CompetitionState,
     Cycles,
     Incremental,
     Partial,
-    Pass,
-    State,
     feed,
 )
 from sidelight.constraints import Constraints
@@ -150,11 +150,11 @@ class FrequencySensitiveKMeans(_BalancedBase):
             source="Banerjee, Ghosh 2004; Constrained Clustering 8.3",
             complexity="O(nnz k) per pass, O(n + k d) memory; a stream needs O(k d)",
             monotone=False,
-            as_they_are=True,
+            raw_columns=True,
         )
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        self._refuse_constraints_as_labels(y)
+        self._check_y_holds_labels(y)
         source, known = self._validate_fit(X, None, constraints)
         streaming = self.mode == "streaming"
         rule = self._rule(self.memory if streaming else source.n_rows)
@@ -166,9 +166,11 @@ class FrequencySensitiveKMeans(_BalancedBase):
             counts = np.maximum(found.sizes, 1).astype(np.float64)
             order = random_state.permutation(source.n_rows)
             if self.mode == "batch":
-                return self._passes(Batch(source, rule, self.step), State(centers, counts))
+                return self._passes(
+                    Batch(source, rule, self.step), CompetitionState(centers, counts)
+                )
             if self.mode == "partial":
-                return self._passes(Partial(source, rule, order), State(centers, counts))
+                return self._passes(Partial(source, rule, order), CompetitionState(centers, counts))
             sums = np.where(found.sizes[:, None] > 0, found.sums, centers)
             return self._passes(Incremental(source, rule, order), Stream.of(sums, counts))
 
@@ -220,15 +222,15 @@ class FrequencySensitiveKMeans(_BalancedBase):
         """Let the clusters compete for the rows with the counts they have."""
         return self._competition.label(source, self.cluster_centers_, self.effective_counts_)
 
-    def _set_competition(self, rule: Rule, stream: Stream) -> None:
+    def _set_competition(self, rule: WinnerRule, stream: Stream) -> None:
         self._competition, self._stream = rule, stream
         self.size_exponent_, self.effective_counts_ = rule.gamma, stream.counts
 
-    def _rule(self, memory: float) -> Rule:
+    def _rule(self, memory: float) -> WinnerRule:
         exponent = self.size_exponent
         if isinstance(exponent, str):
             exponent = BATCH_EXPONENT if self.mode == "batch" else 1.0
-        return Rule(float(exponent), float(memory), self.n_features_in_)
+        return WinnerRule(float(exponent), float(memory), self.n_features_in_)
 
     def _first_stream(self, source: RowSource) -> Stream:
         """Where a stream begins: at given centers, or at the first different directions."""
@@ -239,8 +241,8 @@ class FrequencySensitiveKMeans(_BalancedBase):
 
     def _spherical(
         self, source: RowSource, random_state: np.random.RandomState
-    ) -> tuple[Array, Clusters]:
-        """Run spherical k-means until it stands still."""
+    ) -> tuple[Array, ClusterSums]:
+        """Run spherical k-means until it converges."""
         found = lloyd(
             source,
             self._start(source, random_state, None),
@@ -252,8 +254,10 @@ class FrequencySensitiveKMeans(_BalancedBase):
         )
         return found.centers, add_up_clusters(source, found.centers, found.labels)
 
-    def _passes(self, one_pass: Callable[[Any, Pass | None], Pass], begin: Any) -> _Passes:
-        """Pass over the rows until labels stand still or come back; keep the best pass."""
+    def _passes(
+        self, one_pass: Callable[[Any, CompetitionPass | None], CompetitionPass], begin: Any
+    ) -> _Passes:
+        """Pass over the rows until labels are unchanged or repeat; keep the best pass."""
         cycles = Cycles(self.tol)
         found = alternate(
             begin,

@@ -32,7 +32,7 @@ TOLERANCE = 1e-9
 #: Rounds at most: a Newton step each, or a sweep of (8.18) where that does not help.
 MAX_ROUNDS = 60
 
-#: When these rounds do not suffice, multipliers of a temperature this much higher start them anew;
+#: When these rounds do not suffice, multipliers of a temperature this much higher restart them;
 #: at this many times the temperature at most.
 WARMER = 4.0
 WARMEST = 4.0**8

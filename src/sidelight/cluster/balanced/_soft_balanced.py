@@ -121,7 +121,7 @@ class SoftBalancedKMeans(_WeightedRowsMixin, _BalancedBase):
         shares = self._shares()
         variance = moments(source, weights).mean_variance
         temperatures = self._temperatures(source.n_features * variance)
-        problem = _Problem(source, weights, shares, self.metric, self._project)
+        problem = _SoftBalanceProblem(source, weights, shares, self.metric, self._project)
 
         def run(number: int, random_state: np.random.RandomState) -> _SoftResult:
             centers = self._start(source, random_state, weights)
@@ -167,7 +167,11 @@ class SoftBalancedKMeans(_WeightedRowsMixin, _BalancedBase):
         return [scale * t for t in steps if t > last] + [scale * last]
 
     def _anneal(
-        self, problem: _Problem, centers: Array, temperatures: list[float], largest_move: float
+        self,
+        problem: _SoftBalanceProblem,
+        centers: Array,
+        temperatures: list[float],
+        largest_move: float,
     ) -> _SoftResult:
         """Lower the temperature; at each, balance the memberships and move the centers by turns."""
         last = len(temperatures) - 1
@@ -231,7 +235,7 @@ class SoftBalancedKMeans(_WeightedRowsMixin, _BalancedBase):
 
 @dataclass(frozen=True)
 class _SoftResult(LloydResult):
-    """Where the alternation ended, with the multipliers and the temperature there."""
+    """Final state of the alternation, with the multipliers and the temperature there."""
 
     balance: Balance
     temperature: float
@@ -260,7 +264,7 @@ class _Balanced:
 
 
 @dataclass(frozen=True)
-class _Problem:
+class _SoftBalanceProblem:
     """The two halves of an iteration: balance the memberships, move the centers."""
 
     source: RowSource

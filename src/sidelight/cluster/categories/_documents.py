@@ -71,7 +71,7 @@ def sums_by_label(damped: sparse.csr_array, labels: IntArray, n_labels: int) -> 
 
 
 def unit(seeds: sparse.csr_array) -> sparse.csr_array:
-    """Seeds divided by their lengths; one without words stays as it is."""
+    """Seeds divided by their lengths; one without words stays 0."""
     return sparse.csr_array(sparse.diags_array(1 / _lengths(seeds)) @ seeds)
 
 

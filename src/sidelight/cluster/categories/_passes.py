@@ -54,8 +54,8 @@ class Seeds:
 
 
 @dataclass(frozen=True)
-class Pass:
-    """What happened in one pass.
+class CategoryPass:
+    """Result of one pass.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Pass:
 
 
 class Passes:
-    """What never changes during a fit: the documents, and the thresholds."""
+    """Constants of a fit: the documents, and the thresholds."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class Passes:
         seeds = Seeds(sums_by_label(self._damped, codes, n_classes), np.arange(n_classes))
         return seeds.keep(np.flatnonzero(np.diff(seeds.sums.indptr)))
 
-    def run(self, seeds: Seeds, n_words: int) -> Pass:
+    def run(self, seeds: Seeds, n_words: int) -> CategoryPass:
         """One pass: assign, project, merge and kill."""
         labels, cosines = nearest(self._documents, unit(seeds.sums))
         self._active &= (cosines >= self._outlier_threshold) | (labels < 0)
@@ -123,7 +123,7 @@ class Passes:
             merged = Seeds(project(merged.sums, n_words), merged.category)
             counts = np.bincount(component, weights=counts, minlength=n_components)
         kept = np.flatnonzero(counts >= max(self._min_documents, 1))
-        return Pass(
+        return CategoryPass(
             seeds=merged.keep(kept),
             labels=labels,
             n_words=n_words,

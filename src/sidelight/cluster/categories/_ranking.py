@@ -16,7 +16,7 @@ from sidelight._words import listed
 from sidelight.engine import as_rows
 
 #: Words that are named as the reason for a place.
-TELLING_WORDS = 3
+N_EXPLAINING_WORDS = 3
 #: Names of the codes of reasons.
 REASONS = ("last", "cosine", "own words", "others")
 
@@ -121,7 +121,7 @@ def rank_documents(
         shape = (block.shape[0], n_found)
         categories, dominated = np.empty(shape, np.int32), np.empty(shape, np.int32)
         cosines, reasons = np.empty(shape), np.empty(shape, np.int8)
-        words = np.empty((*shape, TELLING_WORDS), np.int32)
+        words = np.empty((*shape, N_EXPLAINING_WORDS), np.int32)
         nearest = np.empty(shape[0], np.int32)
         rank_categories(
             block.indptr,

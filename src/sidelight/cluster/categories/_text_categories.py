@@ -35,7 +35,7 @@ from sidelight.cluster.categories._documents import (
     unit,
     weigh,
 )
-from sidelight.cluster.categories._passes import Pass, Passes, Seeds, spread
+from sidelight.cluster.categories._passes import CategoryPass, Passes, Seeds, spread
 from sidelight.cluster.categories._ranking import CategoryRanking, rank_documents
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
@@ -52,7 +52,7 @@ class TextCategories(Clusterer):
     The classes of the documents only choose the first seeds, the damped sums
     ``s_c = Σ_{i∈c} φ(tf_i)`` of their word counts; afterwards the documents decide (Book 2009,
     section 7.2.3). Every pass assigns documents to the seed of largest cosine
-    ``cos(s_h, φ(tf_i))``, sums the documents of every seed anew, keeps the ``l`` heaviest words of
+    ``cos(s_h, φ(tf_i))``, sums the documents of every seed again, keeps the ``l`` heaviest words of
     each (project), joins seeds whose cosine is above ``merge_threshold`` (merge) and deletes those
     of fewer than ``min_documents`` documents (kill). ``l`` shrinks from ``n_words`` to
     ``n_words_final``. So classes that say the same become one category, documents that stand in
@@ -170,7 +170,7 @@ class TextCategories(Clusterer):
         complexity="O(nnz s) per pass for s seeds that share a word, O(nnz + n) memory",
         kind="categorizer",
         sparse=True,
-        as_they_are=True,
+        raw_columns=True,
     )
 
     def __sklearn_tags__(self) -> Tags:
@@ -223,7 +223,7 @@ class TextCategories(Clusterer):
     def _validate_knowledge(
         self, constraints: Constraints | None, y: Any, n_samples: int, X: Any
     ) -> Constraints:
-        self._refuse_constraints_as_labels(y)
+        self._check_y_holds_labels(y)
         check_target(y, X, n_samples)
         return super()._validate_knowledge(constraints, y, n_samples, X)
 
@@ -235,10 +235,10 @@ class TextCategories(Clusterer):
             )
         return as_documents(rows)
 
-    def _run(self, passes: Passes, seeds: Seeds) -> tuple[list[Pass], bool]:
-        """All passes, and whether they came to their end."""
+    def _run(self, passes: Passes, seeds: Seeds) -> tuple[list[CategoryPass], bool]:
+        """All passes, and whether they converged."""
         words = self.n_words
-        done: list[Pass] = []
+        done: list[CategoryPass] = []
         converged = False
         with fit_progress(type(self).__name__, self._n_passes(), verbose=self.verbose) as progress:
             for _ in range(self.max_iter):
@@ -259,7 +259,7 @@ class TextCategories(Clusterer):
         return done, converged
 
     def _n_passes(self) -> int:
-        """Number of passes, as far as it is known."""
+        """Number of passes; the largest possible one if ``shrink`` is 1."""
         if self.shrink == 1:
             return self.max_iter
         words, n = self.n_words, 1
@@ -273,13 +273,13 @@ class TextCategories(Clusterer):
             return words
         return max(min(round(words * self.shrink), words - 1), self.n_words_final)
 
-    def _is_last(self, done: list[Pass]) -> bool:
+    def _is_last(self, done: list[CategoryPass]) -> bool:
         if self.shrink < 1:
             return done[-1].n_words <= self.n_words_final
         return len(done) > 1 and np.array_equal(done[-2].labels, done[-1].labels)
 
-    def _check_left(self, one: Pass, n_before: int) -> None:
-        """Refuse to go on without documents or without categories."""
+    def _check_left(self, one: CategoryPass, n_before: int) -> None:
+        """Raise if no documents or no categories are left."""
         if one.n_outliers == len(one.labels):
             raise SidelightError(
                 "Every document is an outlier: none has a cosine of "
@@ -305,7 +305,11 @@ class TextCategories(Clusterer):
         self.category_names_ = np.array(names, dtype=str)
 
     def _set_labels(
-        self, documents: sparse.csr_array, codes: IntArray, known: Constraints, done: list[Pass]
+        self,
+        documents: sparse.csr_array,
+        codes: IntArray,
+        known: Constraints,
+        done: list[CategoryPass],
     ) -> None:
         """The last assignment, and what follows from it."""
         labels, cosines = self._assign(documents)
@@ -336,7 +340,7 @@ class TextCategories(Clusterer):
         return int(self.seeds_.shape[0])
 
     def compared_counts(self, X: Any) -> sparse.csr_array:
-        """Return counts as they are compared with the seeds: damped, and weighed by ``idf_``.
+        """Return the damped counts, weighted by ``idf_``, that are compared with the seeds.
 
         Parameters
         ----------

@@ -18,7 +18,7 @@ Binarize: TypeAlias = Literal["mean"] | Share | None
 
 
 def thresholds_of(rows: Any, rule: Binarize) -> Array | None:
-    """Values above which each column counts as one; None where the table is 0/1 as it is."""
+    """Values above which each column counts as one; None where the table is 0/1 already."""
     if rule is None:
         return None
     if rule == "mean":

@@ -18,14 +18,15 @@ from sidelight._warn import warn
 from sidelight._words import counted, setting
 from sidelight.base import Clusterer
 from sidelight.cluster.coclustering._binary import Binarize, as_binary, thresholds_of
-from sidelight.cluster.coclustering._grouping import Grouping, Restart, first_largest
+from sidelight.cluster.coclustering._grouping import BiSets, GroupingRestart, first_largest
 from sidelight.cluster.coclustering._mining import Found, find_bi_sets
 from sidelight.cluster.coclustering._numbering import clusters_along, renumbered
-from sidelight.cluster.coclustering._placement import likeness, place_trimmed
-from sidelight.cluster.coclustering._statements import Statements, Variant, gather
+from sidelight.cluster.coclustering._statements import TableStatements, Variant, gather
 from sidelight.cluster.coclustering._uncovered import (
+    check_all_covered,
     explain_uncovered,
-    refuse_unsolved,
+    likeness,
+    place_trimmed,
     split_by_side,
     warning_of,
 )
@@ -142,7 +143,7 @@ class CDKMeans(Clusterer):
     with a cannot-link that all its bi-sets left out goes to the admissible cluster most like its
     ones. Bounds on gaps hold for every bi-set, but only tend to hold for clusters.
 
-    Pairs of rows change little on rows that nothing was said about; as published they made them
+    Pairs of rows change little on rows without constraints; as published they made them
     worse on tables of purchases (:doc:`experiment </results/published/coclustering>`).
 
     Examples
@@ -179,7 +180,7 @@ class CDKMeans(Clusterer):
             "b can be exponential",
             kind="coclusterer",
             sparse=True,
-            as_they_are=True,
+            raw_columns=True,
         )
 
     def fit(
@@ -240,14 +241,14 @@ class CDKMeans(Clusterer):
             description=f"{type(self).__name__}, bi-sets",
             verbose=self.verbose,
         )
-        grouping = Grouping(found.concepts, known, self.n_clusters, self.variant)
+        grouping = BiSets(found.concepts, known, self.n_clusters, self.variant)
         restarts = self._restarts(grouping)
         covers = found.covers()
         means = self._read_off(best_of(restarts), restarts, grouping, table, covers, known)
         self.row_weights_, self.column_weights_ = (part.T.astype(rows.dtype) for part in means)
         self.row_memberships_ = self._memberships(self.row_weights_, self.labels_)
         self.column_memberships_ = self._memberships(self.column_weights_, self.column_labels_)
-        self._tell_of_uncovered(found, covers, table, known)
+        self._warn_of_uncovered(found, covers, table, known)
         self._compare_with(about_rows)
         self.n_column_violations_ = known.columns.violations(self.column_labels_).n
         return self
@@ -275,7 +276,7 @@ class CDKMeans(Clusterer):
     def _n_clusters_found(self) -> int:
         return len(self.row_weights_)
 
-    def _restarts(self, grouping: Grouping) -> list[Restart]:
+    def _restarts(self, grouping: BiSets) -> list[GroupingRestart]:
         """Run the restarts, and return those that may be kept.
 
         They leave the fewest elements with cannot-links without a cluster and, if blocked bi-sets
@@ -311,12 +312,12 @@ class CDKMeans(Clusterer):
 
     def _read_off(
         self,
-        best: Restart,
-        restarts: list[Restart],
-        grouping: Grouping,
+        best: GroupingRestart,
+        restarts: list[GroupingRestart],
+        grouping: BiSets,
         table: Array,
         covers: Array,
-        known: Statements,
+        known: TableStatements,
     ) -> tuple[Array, Array]:
         """Set the clusters of both sides, and return the weights that they come from."""
         means = grouping.means(best.best)
@@ -346,7 +347,7 @@ class CDKMeans(Clusterer):
 
     @staticmethod
     def _agreement(
-        restart: Restart, grouping: Grouping, rows: IntArray, columns: IntArray
+        restart: GroupingRestart, grouping: BiSets, rows: IntArray, columns: IntArray
     ) -> tuple[float, float]:
         means = grouping.means(restart.best)
         return (
@@ -359,21 +360,21 @@ class CDKMeans(Clusterer):
             return labels[:, None] == np.arange(len(weights))
         return np.asarray((weights > 0) & (weights >= self.overlap * weights.max(axis=0))).T
 
-    def _tell_of_uncovered(
-        self, found: Found, covers: Array, table: Array, known: Statements
+    def _warn_of_uncovered(
+        self, found: Found, covers: Array, table: Array, known: TableStatements
     ) -> None:
-        """Set, and tell of, rows and columns in no cluster; with a cannot-link it is an error."""
+        """Set and warn about rows and columns in no cluster; raise if due to a cannot-link."""
         covered = np.concatenate([self.labels_, self.column_labels_]) >= 0
         reasons = explain_uncovered(covered, covers, found.removed, table, known)
-        refuse_unsolved(reasons, known)
+        check_all_covered(reasons, known)
         self.uncovered_rows_, self.uncovered_columns_ = split_by_side(reasons, len(table))
         text = warning_of(reasons, known)
         if text:
             warn(text, ConstraintWarning)
 
 
-def _blocked(restarts: list[Restart]) -> SidelightError:
-    """Say that no restart had a cluster for every bi-set."""
+def _blocked(restarts: list[GroupingRestart]) -> SidelightError:
+    """Error: in every restart some bi-set had no admissible cluster."""
     fewest = min(restart.n_skipped for restart in restarts)
     return SidelightError(
         f"In every restart there were bi-sets that no cluster may take, at least {fewest} of "

@@ -18,8 +18,8 @@ from sidelight._kernels.cluster.coclustering.assignment import (
 )
 from sidelight._kernels.cluster.coclustering.concepts import unpack
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight.cluster.coclustering._concepts import Concepts
-from sidelight.cluster.coclustering._statements import Statements, Variant
+from sidelight.cluster.coclustering._mining import Concepts
+from sidelight.cluster.coclustering._statements import TableStatements, Variant
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Centroids:
 
 
 @dataclass(frozen=True, eq=False)
-class Assignment:
+class BiSetAssignment:
     """Centroids with the clusters of the bi-sets at them.
 
     Attributes
@@ -64,12 +64,12 @@ class Assignment:
 
 
 @dataclass(frozen=True, eq=False)
-class Restart:
+class GroupingRestart:
     """The best iterate of one restart.
 
     Attributes
     ----------
-    best : Assignment
+    best : BiSetAssignment
         Iterate with the smallest sum of distances.
     history : ndarray
         Sum of distances at every iteration.
@@ -83,7 +83,7 @@ class Restart:
         Number of elements with cannot-links that no cluster has a bi-set of.
     """
 
-    best: Assignment
+    best: BiSetAssignment
     history: FloatArray
     n_iter: int
     converged: bool
@@ -101,13 +101,13 @@ class Restart:
         return int(np.count_nonzero(self.best.labels < 0))
 
 
-class Grouping:
+class BiSets:
     """The bi-sets, and the elements of them that must be apart."""
 
     def __init__(
         self,
         concepts: Concepts,
-        known: Statements,
+        known: TableStatements,
         n_clusters: int,
         variant: Variant,
     ) -> None:
@@ -137,11 +137,11 @@ class Grouping:
 
     def run(
         self, rng: np.random.RandomState, *, max_iter: int, description: str, verbose: int
-    ) -> Restart:
+    ) -> GroupingRestart:
         """One restart from random bi-sets; the best iterate is kept, since the sum may rise."""
-        best: Assignment | None = None
+        best: BiSetAssignment | None = None
 
-        def evaluate(centroids: Centroids, before: Assignment | None) -> Assignment:
+        def evaluate(centroids: Centroids, before: BiSetAssignment | None) -> BiSetAssignment:
             nonlocal best
             now = self.assign(centroids)
             if best is None or now.objective < best.objective:
@@ -158,7 +158,7 @@ class Grouping:
             verbose=verbose,
         )
         assert best is not None
-        return Restart(
+        return GroupingRestart(
             best,
             ended.history,
             ended.n_iter,
@@ -174,7 +174,7 @@ class Grouping:
         chosen = rng.choice(len(self.concepts), n_chosen, replace=False, p=share)
         return self._fill(self._nothing(), np.arange(len(chosen)), chosen)
 
-    def assign(self, centroids: Centroids) -> Assignment:
+    def assign(self, centroids: Centroids) -> BiSetAssignment:
         """Every bi-set to the nearest centroid.
 
         With cannot-links it is the nearest that holds nothing that must be apart, as published; or
@@ -204,9 +204,9 @@ class Grouping:
         else:
             assign_apart(*sides, self.vertices, self.edges, taken, labels, distances)
         objective = float(self.weights @ distances)
-        return Assignment(centroids, labels, distances, objective, trimmed)
+        return BiSetAssignment(centroids, labels, distances, objective, trimmed)
 
-    def update(self, now: Assignment) -> Centroids:
+    def update(self, now: BiSetAssignment) -> Centroids:
         """Means of the clusters; an empty one begins again at the bi-set that fits worst."""
         means = self.means(now)
         empty = np.flatnonzero(self._mass(now) == 0)
@@ -214,7 +214,7 @@ class Grouping:
         far = far[now.distances[far] > 0]
         return self._fill(means, empty[: len(far)], far)
 
-    def means(self, now: Assignment) -> Centroids:
+    def means(self, now: BiSetAssignment) -> Centroids:
         """Weighted share of a cluster's bi-sets that hold an element; 0 in empty clusters."""
         sums = self._nothing()
         words = self.concepts.row_words, self.concepts.column_words
@@ -226,14 +226,14 @@ class Grouping:
         mass[mass == 0] = 1.0
         return Centroids(sums.rows / mass, sums.columns / mass)
 
-    def _mass(self, now: Assignment) -> FloatArray:
+    def _mass(self, now: BiSetAssignment) -> FloatArray:
         """Sum of the weights of the bi-sets of every cluster."""
         taken = now.labels >= 0
         mass = np.zeros(self.n_clusters)
         np.add.at(mass, now.labels[taken], self.weights[taken])
         return mass
 
-    def _count_lost(self, now: Assignment) -> int:
+    def _count_lost(self, now: BiSetAssignment) -> int:
         """Number of vertices without a weight in any cluster."""
         if not len(self.edges):
             return 0

@@ -45,7 +45,7 @@ class InformationCoclustering(Clusterer):
     n_clusters : int >= 1, default=3
         Number of clusters of rows.
     n_column_clusters : int >= 1 or None, default=None
-        Number of clusters of columns; None for as many as of rows, if there are so many columns.
+        Number of clusters of columns; None for as many as of rows, or as there are columns.
     n_init : int >= 1, default=10
         Number of restarts from random clusters; the one with the smallest loss is kept.
     max_iter : int >= 1, default=100
@@ -102,7 +102,7 @@ class InformationCoclustering(Clusterer):
             kind="coclusterer",
             monotone=True,
             sparse=True,
-            as_they_are=True,
+            raw_columns=True,
         )
 
     def __sklearn_tags__(self) -> Tags:
@@ -114,7 +114,7 @@ class InformationCoclustering(Clusterer):
         rows, known = self._validate_fit_in_memory(X, y, constraints)
         table = _as_shares(rows)
         n_columns = self._n_column_clusters(rows.shape[1])
-        search = _Search(table, self.n_clusters, n_columns)
+        search = _BlockSearch(table, self.n_clusters, n_columns)
 
         def run(number: int, rng: np.random.RandomState) -> Alternation[_Blocks]:
             return alternate(
@@ -164,7 +164,7 @@ class InformationCoclustering(Clusterer):
             )
         return asked
 
-    def _read_off(self, best: Alternation[_Blocks], search: _Search, dtype: Any) -> None:
+    def _read_off(self, best: Alternation[_Blocks], search: _BlockSearch, dtype: Any) -> None:
         labels, column_labels = best.last.parameters
         order = clusters_along(labels, np.arange(len(labels)), self.n_clusters)
         n_columns = best.last.joint.shape[1]
@@ -188,7 +188,7 @@ class _Blocks:
     objective: float
 
 
-class _Search:
+class _BlockSearch:
     """The table by rows and by columns: what never changes during a fit."""
 
     def __init__(self, table: Any, n_clusters: int, n_column_clusters: int) -> None:

@@ -1,4 +1,4 @@
-"""The search for the bi-sets of a table that satisfy what is known."""
+"""Bi-sets of a 0/1 table, and the search for those that satisfy what is known."""
 
 from __future__ import annotations
 
@@ -7,22 +7,102 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_array
 
 from sidelight._fit.parameters import Count, Parameter, Whole
 from sidelight._kernels.cluster.coclustering import admission
 from sidelight._kernels.cluster.coclustering.admission import admit
 from sidelight._kernels.cluster.coclustering.bits import ALL
-from sidelight._kernels.cluster.coclustering.concepts import mine, pack, unpack
+from sidelight._kernels.cluster.coclustering.concepts import (
+    mine,
+    pack,
+    sizes,
+    unpack,
+    write_indices,
+)
 from sidelight._progress import stage_progress
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted, setting
 from sidelight.cluster.coclustering._binary import as_binary
-from sidelight.cluster.coclustering._concepts import Concepts
 from sidelight.cluster.coclustering._sides import TwoSides, prepare
-from sidelight.cluster.coclustering._statements import Statements, Variant, gather
+from sidelight.cluster.coclustering._statements import TableStatements, Variant, gather
 from sidelight.constraints import Constraints, CrossLinks, Ordering
 from sidelight.exceptions import SidelightError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Concepts:
+    """Bi-sets of a table: pairs of a set of rows and a set of columns that have a one in common.
+
+    Made by :func:`mine_concepts`. Sets are kept as bits, eight elements to a byte; arrays and
+    sparse matrices are made when they are asked for.
+
+    Attributes
+    ----------
+    row_words, column_words : ndarray of uint64, shape (n_concepts, n_words)
+        Sets of rows and of columns: element ``i`` is bit ``i % 64`` of word ``i // 64``.
+    n_rows, n_columns : int
+        Size of the table.
+
+    Examples
+    --------
+    >>> from sidelight.cluster import mine_concepts
+    >>> concepts = mine_concepts([[1, 1, 0], [1, 1, 1]])
+    >>> concepts
+    <Concepts: 2 bi-sets of 2 rows and 3 columns>
+    >>> [(rows.tolist(), columns.tolist()) for rows, columns in concepts]
+    [([0, 1], [0, 1]), ([1], [0, 1, 2])]
+    """
+
+    row_words: Array
+    column_words: Array
+    n_rows: int
+    n_columns: int
+
+    def __len__(self) -> int:
+        return len(self.row_words)
+
+    def __repr__(self) -> str:
+        table = f"{counted(self.n_rows, 'row')} and {counted(self.n_columns, 'column')}"
+        return f"<Concepts: {counted(len(self), 'bi-set')} of {table}>"
+
+    def __getitem__(self, place: int) -> tuple[IntArray, IntArray]:
+        """Rows and columns of one bi-set."""
+        return (
+            np.flatnonzero(unpack(self.row_words[place][None], self.n_rows)[0]),
+            np.flatnonzero(unpack(self.column_words[place][None], self.n_columns)[0]),
+        )
+
+    def __iter__(self) -> Iterator[tuple[IntArray, IntArray]]:
+        return (self[place] for place in range(len(self)))
+
+    @property
+    def row_sizes(self) -> IntArray:
+        """Number of rows of every bi-set."""
+        return np.asarray(sizes(self.row_words))
+
+    @property
+    def column_sizes(self) -> IntArray:
+        """Number of columns of every bi-set."""
+        return np.asarray(sizes(self.column_words))
+
+    def rows(self) -> sparse.csr_array:
+        """0/1 matrix of the rows of every bi-set, shape (n_concepts, n_rows)."""
+        return _matrix(self.row_words, self.n_rows)
+
+    def columns(self) -> sparse.csr_array:
+        """0/1 matrix of the columns of every bi-set, shape (n_concepts, n_columns)."""
+        return _matrix(self.column_words, self.n_columns)
+
+
+def _matrix(words: Any, n_elements: int) -> sparse.csr_array:
+    indptr = np.zeros(len(words) + 1, np.int64)
+    np.cumsum(sizes(words), out=indptr[1:])
+    indices = write_indices(words, indptr)
+    ones = np.ones(len(indices), np.uint8)
+    return sparse.csr_array((ones, indices, indptr), shape=(len(words), n_elements))
+
 
 #: Concepts that are found before Ctrl-C and the limits are looked at.
 CHUNK = 8_192
@@ -31,7 +111,7 @@ CHUNK = 8_192
 NODES = 200_000
 
 #: Most memory for bi-sets.
-MOST_BYTES = 2 * 1024**3
+MAX_BYTES = 2 * 1024**3
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +206,7 @@ def mine_concepts(
         Parameter(name, kind, kind, "").check(value)
     names = getattr(X, "columns", None)
     rows = check_array(X, accept_sparse="csr")
+    # Side information of rows and columns, with ids and orders brought to positions.
     known = gather(
         X,
         Constraints(n_samples=rows.shape[0]) if constraints is None else constraints.align(X),
@@ -136,6 +217,7 @@ def mine_concepts(
         row_order=row_order,
         column_order=column_order,
     )
+    # As published: concepts that violate a constraint are left out, not mended.
     return find_bi_sets(
         as_binary(rows, X),
         known,
@@ -150,7 +232,7 @@ def mine_concepts(
 
 def find_bi_sets(
     table: Array,
-    known: Statements,
+    known: TableStatements,
     *,
     variant: Variant,
     min_rows: int,
@@ -166,8 +248,8 @@ def find_bi_sets(
     """
     sides = prepare(table, known, variant)
     turned = sides.rows.n_elements < sides.columns.n_elements
-    search = _Search(sides, known, variant, min_rows, min_columns, turned)
-    most = max(1, min(max_concepts, MOST_BYTES // search.bytes_each))
+    search = _BiSetSearch(sides, known, variant, min_rows, min_columns, turned)
+    most = max(1, min(max_concepts, MAX_BYTES // search.bytes_each))
     kept: list[tuple[Array, Array]] = []
     n_kept = 0
     with stage_progress(description, verbose=verbose) as progress:
@@ -183,13 +265,13 @@ def find_bi_sets(
     return Found(Concepts(words[0], words[1], *table.shape), search.removed())
 
 
-class _Search:
+class _BiSetSearch:
     """Search for bi-sets over the elements of two sides, by the side with fewer of them."""
 
     def __init__(
         self,
         sides: TwoSides,
-        known: Statements,
+        known: TableStatements,
         variant: Variant,
         min_rows: int,
         min_columns: int,
@@ -354,7 +436,7 @@ def _without_copies(rows: Array, columns: Array) -> list[Array]:
 
 
 def _too_many(kept: list[tuple[Array, Array]], most: int, max_concepts: int) -> SidelightError:
-    """Say how many bi-sets there were, and which sizes would leave half of them."""
+    """Error with the number of bi-sets, and with least sizes that would leave half of them."""
     sample = [Concepts(rows, columns, 0, 0) for rows, columns in kept[:20]]
     rows, columns = (
         int(np.median(np.concatenate([getattr(one, name) for one in sample]))) + 1
@@ -363,7 +445,7 @@ def _too_many(kept: list[tuple[Array, Array]], most: int, max_concepts: int) -> 
     limit = (
         setting("max_concepts", f"{max_concepts}")
         if most == max_concepts
-        else f"the {most:,} that fit into {MOST_BYTES // 1024**3} GiB"
+        else f"the {most:,} that fit into {MAX_BYTES // 1024**3} GiB"
     )
     return SidelightError(
         f"The table has more bi-sets than {limit}, and the search was ended. Ask for larger ones: "

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sidelight._typing import Array, IntArray
-from sidelight.cluster.coclustering._statements import Statements, Variant
+from sidelight.cluster.coclustering._statements import TableStatements, Variant
 from sidelight.constraints import Ordering
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class SideElements:
     """Elements of one side.
 
     Attributes
@@ -63,19 +63,19 @@ class TwoSides:
     ----------
     table : ndarray of bool, shape (n_row_elements, n_column_elements)
         The ones.
-    rows, columns : Side
+    rows, columns : SideElements
         The sides.
     joined : ndarray of int64, shape (m, 2)
         Elements that go together or not at all, columns counted on after the rows.
     """
 
     table: Array
-    rows: Side
-    columns: Side
+    rows: SideElements
+    columns: SideElements
     joined: IntArray
 
 
-def prepare(table: Array, known: Statements, variant: Variant) -> TwoSides:
+def prepare(table: Array, known: TableStatements, variant: Variant) -> TwoSides:
     """Make the elements of both sides, with the emptiest first."""
     n, d = table.shape
     component = known.component
@@ -122,7 +122,7 @@ def _without_duplicates(
 ) -> IntArray:
     """Places of elements when those that are equal and unconstrained are joined.
 
-    Bounds on gaps tell all elements apart.
+    Bounds on gaps distinguish all elements.
     """
     if order is not None and order.has_bounds:
         return np.arange(len(merged))
@@ -150,7 +150,7 @@ def _still_joined(component: IntArray, element: IntArray) -> IntArray:
     return np.column_stack([first, parts[:, 1]])[first != parts[:, 1]]
 
 
-def _side(element: IntArray, vertex: IntArray, order: Ordering | None) -> Side:
+def _side(element: IntArray, vertex: IntArray, order: Ordering | None) -> SideElements:
     count = np.bincount(element)
     members = np.argsort(element, kind="stable")
     indptr = np.concatenate([[0], np.cumsum(count)])
@@ -160,7 +160,7 @@ def _side(element: IntArray, vertex: IntArray, order: Ordering | None) -> Side:
         at = element[order.order]
         widest = len(order) if order.max_gap is None else order.max_gap
         gaps = np.array([order.min_gap or 0, widest, order.circular], dtype=np.int64)
-    return Side(
+    return SideElements(
         element,
         indptr,
         members,

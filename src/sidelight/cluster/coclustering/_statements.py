@@ -1,4 +1,4 @@
-"""What is known about rows, columns and both: components and conflicts of all elements.
+"""Constraints on rows, columns and both: components and conflicts of all elements.
 
 Rows and columns are elements of one set, the columns counted on after the rows, so that a link
 between a row and a column is a pair like any other.
@@ -25,8 +25,8 @@ Variant: TypeAlias = Literal["default", "published"]
 
 
 @dataclass(frozen=True, eq=False)
-class Statements:
-    """Everything that is known about a table.
+class TableStatements:
+    """All constraints on a table.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Statements:
         return pack(matrix)
 
     def check_feasible(self, n_clusters: int) -> None:
-        """Raise unless so many clusters can keep all elements apart that must be."""
+        """Raise unless ``n_clusters`` clusters can satisfy all cannot-links."""
         for known in (self.rows, self.columns):
             known.check_feasible(n_clusters)
         if len(self.cross_cannot_link):
@@ -130,7 +130,7 @@ def gather(
     cross: CrossLinks | None,
     row_order: Ordering | None,
     column_order: Ordering | None,
-) -> Statements:
+) -> TableStatements:
     """Check what is known about a table, and put it in the order of its rows and columns.
 
     Parameters
@@ -149,7 +149,7 @@ def gather(
     about_columns = _about_columns(columns, n_columns, names)
     ids = rows.ids if rows.ids is not None else own_ids(X)
     must, cannot = _by_position(cross, rows.n_samples, ids, about_columns)
-    return Statements(
+    return TableStatements(
         rows,
         about_columns,
         must,

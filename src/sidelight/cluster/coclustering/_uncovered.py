@@ -1,23 +1,90 @@
-"""Elements that no bi-set covers, and why."""
+"""Elements that no bi-set covers: why, and clusters for some of them by their ones."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from sidelight._kernels.cluster.coclustering import admission
-from sidelight._typing import Array, IntArray
+from sidelight._kernels.cluster.coclustering.concepts import unpack
+from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted, listed, setting
-from sidelight.cluster.coclustering._statements import Statements
+from sidelight.cluster.coclustering._grouping import Centroids
+from sidelight.cluster.coclustering._statements import TableStatements
 from sidelight.exceptions import SidelightError
 
-#: So many partners of an element, and elements in an error, are named.
+
+def likeness(ones: Array, weights: FloatArray) -> FloatArray:
+    """Dice-type similarity ``|g ∩ γ| / |g ∪ γ|`` of sets to weights, shape (n_sets, n_clusters).
+
+    Parameters
+    ----------
+    ones : ndarray of shape (n_sets, n_elements)
+        Sets as zeros and ones.
+    weights : ndarray of shape (n_elements, n_clusters)
+        Weights of the elements in every cluster.
+    """
+    sets = ones.astype(np.float64)
+    shared = sets @ (weights + (weights > 0))
+    union = sets.sum(axis=1)[:, None] + weights.sum(axis=0)
+    return np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
+
+
+def place_trimmed(
+    labels: IntArray, found: Array, table: Array, means: Centroids, known: TableStatements
+) -> IntArray:
+    """Give a cluster to elements with cannot-links that all their bi-sets left behind.
+
+    Each goes to the cluster most like its ones that no element is in that must be apart; those
+    for which there is none stay in none.
+
+    Parameters
+    ----------
+    labels : ndarray of int64, shape (n_rows + n_columns,)
+        Clusters of the elements, -1 for none.
+    found : ndarray of bool
+        Whether an element is in some bi-set.
+    table : ndarray of bool
+        The ones.
+    means : Centroids
+        Weights of both sides.
+    known : TableStatements
+        What is known.
+    """
+    lost = np.flatnonzero((labels < 0) & (known.vertex >= 0) & found)
+    if not len(lost):
+        return labels
+    n_rows, n_vertices = known.n_rows, len(known.edges)
+    scores = np.concatenate(
+        [
+            likeness(table[lost[lost < n_rows]], means.columns),
+            likeness(table.T[lost[lost >= n_rows] - n_rows], means.rows),
+        ]
+    )
+    of_vertex = np.zeros((n_vertices, scores.shape[1]))
+    np.add.at(of_vertex, known.vertex[lost], scores)
+    home = np.full(n_vertices, -1, np.int64)
+    constrained = known.vertex >= 0
+    home[known.vertex[constrained]] = labels[constrained]
+    edges = unpack(known.edges, n_vertices).astype(bool)
+    waiting = np.unique(known.vertex[lost])
+    for vertex in waiting[np.argsort(-of_vertex[waiting].max(axis=1), kind="stable")].tolist():
+        around = home[edges[vertex]]
+        open_to_it = np.setdiff1d(np.arange(scores.shape[1]), around)
+        if len(open_to_it):
+            home[vertex] = open_to_it[of_vertex[vertex, open_to_it].argmax()]
+    placed = labels.copy()
+    placed[lost] = home[known.vertex[lost]]
+    return placed
+
+
+#: Largest number of partners of an element, and of elements in an error, that are named.
 SHOWN = 3
 
 NO_ONES = "it has no ones"
 
 
 def explain_uncovered(
-    covered: Array, found_covered: Array, removed: Array, table: Array, known: Statements
+    covered: Array, found_covered: Array, removed: Array, table: Array, known: TableStatements
 ) -> dict[int, str]:
     """Reasons of all elements that are in no cluster, by element.
 
@@ -31,7 +98,7 @@ def explain_uncovered(
         Elements of bi-sets that each kind of constraint removed.
     table : ndarray of bool
         The ones.
-    known : Statements
+    known : TableStatements
         What is known.
     """
     ones = np.concatenate([table.sum(axis=1), table.sum(axis=0)])
@@ -49,7 +116,7 @@ def explain_uncovered(
     return reasons
 
 
-def _responsible(element: int, removed: Array, known: Statements) -> str:
+def _responsible(element: int, removed: Array, known: TableStatements) -> str:
     """The statement that left no bi-set for an element."""
     partners = np.flatnonzero(known.component == known.component[element])
     if len(partners) > 1 and not removed.any():
@@ -69,19 +136,19 @@ def _responsible(element: int, removed: Array, known: Statements) -> str:
         (admission.COLUMN_ORDER, "columns", known.column_order),
     ):
         if removed[kind] and order is not None:
-            found.append(f"the order of the {side} ({order.says})")
+            found.append(f"the order of the {side} ({order.bounds_text})")
     if not found:
         return f"no bi-set has {setting('min_rows')} rows and {setting('min_columns')} columns"
     return f"{listed(found)} removed every bi-set that covers it"
 
 
-def _together(element: int, partners: IntArray, known: Statements) -> str:
+def _together(element: int, partners: IntArray, known: TableStatements) -> str:
     others = [known.name(other) for other in partners.tolist() if other != element]
     more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
     return f"the must-link with {', '.join(others[:SHOWN])}{more}"
 
 
-def _apart(element: int, known: Statements) -> str:
+def _apart(element: int, known: TableStatements) -> str:
     edges = known.conflicts
     mine = known.component[element]
     others = np.concatenate([edges[edges[:, 0] == mine, 1], edges[edges[:, 1] == mine, 0]])
@@ -90,7 +157,7 @@ def _apart(element: int, known: Statements) -> str:
     return f"the cannot-link with {', '.join(names)}{more}"
 
 
-def refuse_unsolved(reasons: dict[int, str], known: Statements) -> None:
+def check_all_covered(reasons: dict[int, str], known: TableStatements) -> None:
     """Raise if an element with a cannot-link is in no cluster: it need not be apart from it."""
     lost = [
         element
@@ -115,8 +182,8 @@ def split_by_side(reasons: dict[int, str], n_rows: int) -> tuple[dict[int, str],
     return rows, columns
 
 
-def warning_of(reasons: dict[int, str], known: Statements) -> str:
-    """What to tell about elements in no cluster although they have ones."""
+def warning_of(reasons: dict[int, str], known: TableStatements) -> str:
+    """Warning text about elements that have ones but are in no cluster; empty if there are none."""
     lost = [element for element in reasons if reasons[element] != NO_ONES]
     if not lost:
         return ""

@@ -70,7 +70,7 @@ class SphericalKMeans(_DirectionsBase, KMeans):
             summary="k-means on directions (cosine), without side information",
             source="Dhillon, Modha 2001; Constrained Clustering 8.3.2",
             complexity="O(nnz k) per iteration, O(n + k d) memory",
-            as_they_are=True,
+            raw_columns=True,
         )
 
     def _fit_weighted(self, source: RowSource, known: Constraints, weights: Array | None) -> Self:

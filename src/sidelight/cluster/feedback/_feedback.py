@@ -38,12 +38,12 @@ from sidelight.tags import MethodTags
 
 #: Price of a violated pair, in documents that would rather be in another cluster.
 PRICE_OF_PAIR = 10.0
-#: Share of the documents in one cluster at which a clustering says nothing any more.
+#: Share of the documents in one cluster at which a clustering carries no information any more.
 ALMOST_ALL = 0.9
 
 
 @dataclass(frozen=True, eq=False)
-class _State:
+class _FeedbackState:
     """Feedback so far and the clustering it led to; states are never changed, only replaced."""
 
     known: Constraints
@@ -182,7 +182,7 @@ class FeedbackClustering(Clusterer):
             complexity="O(nnz k) per iteration, O(nnz + (n + V) k) memory",
             monotone=self.variant == "default",
             sparse=True,
-            as_they_are=True,
+            raw_columns=True,
         )
 
     def __sklearn_tags__(self) -> Tags:
@@ -209,7 +209,7 @@ class FeedbackClustering(Clusterer):
         """
         if constraints is None and (ids := own_ids(X)) is not None:
             constraints = Constraints(ids=ids)
-        self._refuse_constraints_as_labels(y)
+        self._check_y_holds_labels(y)
         source, known = self._validate_fit(X, None, constraints)
         rows = source.to_memory()
         check_counts(rows, known)
@@ -220,7 +220,7 @@ class FeedbackClustering(Clusterer):
         self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         self._warn_of_twins(known, known.cannot_link)
         plain = self._cluster(np.ones(self._documents.n_terms), self._random_starts(0))
-        self._states = [_State(known, (), (), plain, 1)]
+        self._states = [_FeedbackState(known, (), (), plain, 1)]
         self._clusterings = [plain.labels]
         return self.refit() if known.n_pairs else self._set_fitted_attributes()
 
@@ -375,7 +375,7 @@ class FeedbackClustering(Clusterer):
         return starts
 
     def _cluster(
-        self, term_weights: Array, starts: list[Parameters], state: _State | None = None
+        self, term_weights: Array, starts: list[Parameters], state: _FeedbackState | None = None
     ) -> Clustering:
         """Run EM from all starts and keep the likeliest, less the price of violated pairs."""
         price = 0.0 if state is None else PRICE_OF_PAIR * self._margin(state.clustering)
@@ -406,7 +406,7 @@ class FeedbackClustering(Clusterer):
         second, best = np.partition(joint, -2, axis=1)[:, -2:].T
         return float(np.median(best - second))
 
-    def _learn(self, state: _State) -> Array:
+    def _learn(self, state: _FeedbackState) -> Array:
         """Weights of the terms from the feedback."""
         known, labels = state.known, state.clustering.labels
         together, apart = known.must_link, known.cannot_link
@@ -433,7 +433,7 @@ class FeedbackClustering(Clusterer):
         return normalize(weights, self._documents.totals)
 
     def _pull_of(self, feedback: Feedback, found: Clustering) -> Pull:
-        """Change of the weights for feedback about a cluster, with the cluster as it is now."""
+        """Change of the term weights for feedback about a cluster of the current clustering."""
         rows, cluster = np.array(feedback.rows, dtype=np.int64), feedback.cluster
         if feedback.kind != "move":
             rows = np.flatnonzero(found.labels == cluster)
@@ -447,7 +447,7 @@ class FeedbackClustering(Clusterer):
         )
 
     def _warn_of_twins(self, known: Constraints, apart: Array) -> None:
-        """Tell about equal documents that should be apart: no weights can separate them."""
+        """Warn about equal documents that should be apart: no weights can separate them."""
         _, twins = self._documents.pull_of_pairs(apart, np.ones(len(apart)))
         if twins.any():
             one, other = known.name_rows(apart[np.flatnonzero(twins)[0]])
@@ -459,7 +459,7 @@ class FeedbackClustering(Clusterer):
             )
 
     def _warn_of_collapse(self, before: Array, labels: Array) -> None:
-        """Tell that almost all documents came into one cluster, and what can be done."""
+        """Warn that almost all documents came into one cluster, with a remedy."""
         largest, was = (np.bincount(found).max() for found in (labels, before))
         if self.n_clusters > 1 and largest > ALMOST_ALL * len(labels) >= was:
             warn(

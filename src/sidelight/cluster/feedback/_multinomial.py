@@ -24,7 +24,7 @@ from sidelight.engine import RowSource
 
 @dataclass(frozen=True)
 class WeightedTerms(MultinomialComponents):
-    """Multinomial components in which every term counts as often as its weight says.
+    """Multinomial components in which counts of terms are multiplied by term weights.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Clustering:
 
     @classmethod
     def of(cls, end: EMResult, source: RowSource, lengths: Array) -> Self:
-        """Put documents of these lengths into the clusters that EM found."""
+        """Clustering of documents of these lengths by the responsibilities that EM found."""
         parameters = end.components, end.log_weights
         resp = log_joint_blocks(source, *parameters, lambda joint: softmax(joint, axis=1))
         return cls(*parameters, resp.argmax(axis=1).astype(np.int32), lengths @ resp, end)

@@ -43,7 +43,7 @@ class Pull:
     direction : ndarray of shape (n_terms,)
         Sum of ``± u``: positive where a term should count more.
     magnitude : ndarray of shape (n_terms,)
-        Sum of ``|u|``: how much was said about the term.
+        Sum of ``|u|``: the amount of feedback about the term.
     """
 
     direction: Array
@@ -132,7 +132,7 @@ class Documents:
 
 
 def evidence(pulls: list[Pull]) -> Array:
-    """Return what all statements together ask for, within -1 and 1: little where little was said.
+    """Combined evidence of all statements about each term, within -1 and 1, shrunk if little.
 
     ``Σ u / (5 + Σ |u|)`` for every term.
     """

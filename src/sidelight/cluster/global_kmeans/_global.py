@@ -13,7 +13,12 @@ from sidelight._fit.parameters import ArrayLike, Auto, Count, NonNegative, estim
 from sidelight._progress import FitProgress
 from sidelight._typing import Array
 from sidelight.cluster._core._lloyd import LloydResult, _CentersBase, _WeightedRowsMixin, lloyd
-from sidelight.cluster.global_kmeans._insertion import Points, candidate_gains, settle, trial_errors
+from sidelight.cluster.global_kmeans._insertion import (
+    Points,
+    candidate_gains,
+    run_lloyd,
+    trial_errors,
+)
 from sidelight.cluster.global_kmeans._kd_partition import kd_means
 from sidelight.cluster.global_kmeans._trial_runs import Trials, number_of_trials
 from sidelight.constraints import Constraints
@@ -25,7 +30,7 @@ from sidelight.tags import MethodTags
 WORTH_BLOCKS = 1e5
 
 #: Pairs of a row and a candidate that a search may compare for every further cluster: minutes.
-MOST_PAIRS = {"fast": 4e10, "full": 1e9}
+MAX_PAIRS = {"fast": 4e10, "full": 1e9}
 
 
 @estimator
@@ -52,8 +57,8 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
     with their weight (their scatter about it is a constant of the error). Read more in the
     :doc:`user guide </cluster/global_kmeans>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    vowel, for some amounts of it (:doc:`the comparison of all methods </does_knowledge_help>`).
+    On rows without constraints it was worse with correct constraints than without any on
+    vowel, for some numbers of them (:doc:`the comparison of all methods </does_knowledge_help>`).
 
     Parameters
     ----------
@@ -139,7 +144,7 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
 
     def _fit_weighted(self, source: RowSource, known: Constraints, weights: Array | None) -> Self:
         self._check_options()
-        _refuse_apart(known)
+        _check_no_cannot_links(known)
         rows = source.to_memory()
         component, scatter = np.arange(len(rows)), 0.0
         if known.closure().n_components < len(rows):
@@ -166,7 +171,7 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
         return self._set_fitted_attributes(whole, known)
 
     def _check_options(self) -> None:
-        """Refuse options that do not go together."""
+        """Raise on options that exclude each other."""
         if self.method == "full" and self.n_trials not in ("auto", 1):
             raise InvalidParameter("method='full' tries every candidate: n_trials is for 'fast'.")
         if self.n_candidates is not None and not (
@@ -200,7 +205,7 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
         else:
             present = points.weights > 0
             candidates = points.rows if present.all() else points.rows[present]
-        if self.n_clusters > 1 and n_rows * len(candidates) > MOST_PAIRS[self.method]:
+        if self.n_clusters > 1 and n_rows * len(candidates) > MAX_PAIRS[self.method]:
             raise SidelightError(
                 f"method={self.method!r} would compare {n_rows:,} rows with {len(candidates):,} "
                 "candidates for every further cluster; use candidates='kd-tree'"
@@ -259,7 +264,9 @@ class _Solutions:
         while start is not None:
             k = len(start)
             if k < n_clusters and self.points.rows.size * k < WORTH_BLOCKS:
-                self._add(*settle(self.points, start, self.model.max_iter, self.largest_move)[:2])
+                self._add(
+                    *run_lloyd(self.points, start, self.model.max_iter, self.largest_move)[:2]
+                )
             else:
                 result = self._run(start)
                 self._add(result.centers, result.inertia)
@@ -334,7 +341,7 @@ def _array_of(items: list[Array]) -> Array:
     return entries
 
 
-def _refuse_apart(known: Constraints) -> None:
+def _check_no_cannot_links(known: Constraints) -> None:
     """Raise if any two rows have to be apart."""
     if len(known.closure().conflicts) == 0:
         return

@@ -35,7 +35,7 @@ class Points:
 
     @classmethod
     def of(cls, rows: Array, weights: Array | None) -> Points:
-        """Put rows together with their weights, 1 by default."""
+        """Points from rows and their weights, 1 by default."""
         if weights is None:
             weights = np.ones(len(rows))
         rows = np.ascontiguousarray(rows)
@@ -43,7 +43,7 @@ class Points:
 
 
 @dataclass(frozen=True)
-class Clusters:
+class NearestRows:
     """Centers with the rows nearest to them: labels, squared distances, means and weights."""
 
     centers: Array
@@ -53,8 +53,8 @@ class Clusters:
     sizes: Array
 
     @classmethod
-    def around(cls, points: Points, centers: Array) -> Clusters:
-        """Give every row to its nearest center."""
+    def around(cls, points: Points, centers: Array) -> NearestRows:
+        """Assign every row to its nearest center."""
         labels, closest = nearest(points, centers)
         means, sizes = centers.astype(np.float64), np.empty(len(centers))
         to_means(points.rows, points.weights, labels, means, sizes)
@@ -63,7 +63,7 @@ class Clusters:
 
 def candidate_gains(
     points: Points,
-    centers: Array | Clusters,
+    centers: Array | NearestRows,
     candidates: Array,
     *,
     settled: bool = False,
@@ -77,8 +77,8 @@ def candidate_gains(
     after all centers have moved to their means once (they must be there before). ``None`` after an
     interruption that keeps the best so far.
     """
-    if not isinstance(centers, Clusters):
-        centers = Clusters.around(points, centers)
+    if not isinstance(centers, NearestRows):
+        centers = NearestRows.around(points, centers)
     clusters, centers = centers, centers.centers
     labels, closest = clusters.labels, clusters.closest
     order = np.lexsort((-closest, labels))
@@ -145,9 +145,9 @@ def trial_errors(
 
     def work(piece: slice) -> None:
         for c in range(piece.start, piece.stop):
-            errors[c] = settle(points, np.vstack([centers, candidates[c]]), max_iter, largest_move)[
-                1
-            ]
+            errors[c] = run_lloyd(
+                points, np.vstack([centers, candidates[c]]), max_iter, largest_move
+            )[1]
 
     work_each = points.rows.size * (len(centers) + 1) * 10
     done = _in_threads(work, len(candidates), work_each, description, verbose)
@@ -156,7 +156,7 @@ def trial_errors(
 
 def trial_ends(
     points: Points,
-    clusters: Clusters,
+    clusters: NearestRows,
     leaving: Array,
     places: Array,
     *,
@@ -194,7 +194,7 @@ def trial_ends(
     return (ends.astype(points.rows.dtype), errors) if done else None
 
 
-def settle(
+def run_lloyd(
     points: Points, start: Array, max_iter: int, largest_move: float
 ) -> tuple[Array, float, int]:
     """Run Lloyd's algorithm on few points; return the centers, their error and the iterations."""
@@ -207,7 +207,7 @@ def settle(
 def _in_threads(
     work: Callable[[slice], None], n: int, work_each: int, description: str, verbose: int
 ) -> bool:
-    """Work on all pieces of ``range(n)``; tell whether nothing interrupted it."""
+    """Work on all pieces of ``range(n)``; return whether nothing interrupted it."""
     worth = n * work_each > WORTH_THREADS
     at_once = min(CANDIDATES_AT_ONCE, max(n // 4, 1)) if worth else n
     pieces = [slice(start, min(start + at_once, n)) for start in range(0, n, at_once)]

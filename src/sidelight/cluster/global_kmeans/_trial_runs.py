@@ -16,7 +16,7 @@ from sidelight._fit.lowest import lowest
 from sidelight._kernels.cluster.insertion import removal_losses
 from sidelight._typing import Array
 from sidelight.cluster.global_kmeans._insertion import (
-    Clusters,
+    NearestRows,
     Points,
     candidate_gains,
     nearest,
@@ -26,13 +26,13 @@ from sidelight.cluster.global_kmeans._kd_partition import kd_means
 
 #: Rows per trial, and the fewest trials that are worth it.
 ROWS_PER_TRIAL = 20
-LEAST_TRIALS = 4
+MIN_TRIALS = 4
 
 #: Share of the trials that begin all over the data, where that is not up to the candidates.
 SPREAD = 0.75
 
 #: Numbers in the rows times trials: where this is passed, time would be felt.
-MOST_WORK = 2e6
+MAX_WORK = 2e6
 
 #: Rounds in which centers move elsewhere, half as many trials in each.
 ROUNDS = 4
@@ -42,10 +42,10 @@ ROUNDING = 1e-9
 
 
 def number_of_trials(n_rows: int, n_features: int) -> int:
-    """Choose how many trials: one for some rows, as they are cheap; fewer on many rows."""
-    wanted = max(n_rows // ROWS_PER_TRIAL, LEAST_TRIALS)
-    affordable = int(MOST_WORK / (n_rows * n_features))
-    return min(wanted, affordable) if affordable >= LEAST_TRIALS else 1
+    """Number of trial runs: more for more rows, one where a trial is too expensive."""
+    wanted = max(n_rows // ROWS_PER_TRIAL, MIN_TRIALS)
+    affordable = int(MAX_WORK / (n_rows * n_features))
+    return min(wanted, affordable) if affordable >= MIN_TRIALS else 1
 
 
 class Trials:
@@ -89,11 +89,11 @@ class Trials:
 
     def insert(self, centers: Array) -> Array | None:
         """Return the best end with one more center; ``None`` if that was interrupted."""
-        found = self._insert(Clusters.around(self.points, centers))
+        found = self._insert(NearestRows.around(self.points, centers))
         for _ in range(ROUNDS if len(centers) > 1 else 0):
             if found is None:
                 return None
-            moved = self._move_elsewhere(Clusters.around(self.points, found[0]))
+            moved = self._move_elsewhere(NearestRows.around(self.points, found[0]))
             if moved is None:
                 return None
             if not moved[1] < found[1] * (1 - ROUNDING):
@@ -101,7 +101,7 @@ class Trials:
             found = moved
         return None if found is None else found[0]
 
-    def _insert(self, clusters: Clusters) -> tuple[Array, float] | None:
+    def _insert(self, clusters: NearestRows) -> tuple[Array, float] | None:
         """Try a further center at candidates of large gain and all over the data."""
         words = f"GlobalKMeans, start of cluster {len(clusters.centers) + 1}"
         gains = self._known_gains(clusters.centers)
@@ -113,7 +113,7 @@ class Trials:
         places = np.concatenate([self.candidates[best], self.spread])
         return self._best(clusters, np.full(len(places), -1), places, words)
 
-    def _move_elsewhere(self, clusters: Clusters) -> tuple[Array, float] | None:
+    def _move_elsewhere(self, clusters: NearestRows) -> tuple[Array, float] | None:
         """Try centers of little loss at candidates of large gain."""
         words = f"GlobalKMeans, moves of {len(clusters.centers)} centers"
         gains = self._gains(clusters, words)
@@ -144,7 +144,7 @@ class Trials:
         off = np.abs(centers - known).max()  # a run from an end may round it differently
         return gains if off <= 1e-5 * np.abs(known).max() else None
 
-    def _gains(self, clusters: Clusters, words: str) -> Array | None:
+    def _gains(self, clusters: NearestRows, words: str) -> Array | None:
         return candidate_gains(
             self.points,
             clusters,
@@ -155,7 +155,7 @@ class Trials:
         )
 
     def _best(
-        self, clusters: Clusters, leaving: Array, places: Array, words: str
+        self, clusters: NearestRows, leaving: Array, places: Array, words: str
     ) -> tuple[Array, float] | None:
         found = trial_ends(
             self.points,

@@ -20,7 +20,7 @@ from sidelight.cluster.hierarchical._group_distances import (
 )
 from sidelight.cluster.hierarchical._merging import (
     CarefulMerging,
-    Merges,
+    MergeSequence,
     contracted,
     harmless_beginning,
     merge_closest,
@@ -57,8 +57,8 @@ class ConstrainedAgglomeration(Clusterer):
     refused. Single linkage of dense rows without cannot-links keeps none: its merges are the edges
     of the minimum spanning tree. Read more in the :doc:`user guide </cluster/hierarchical>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    glass, sonar, vowel and wine, for some amounts of it (:doc:`the comparison of all methods
+    On rows without constraints it was worse with correct constraints than without any on
+    glass, sonar, vowel and wine, for some numbers of them (:doc:`the comparison of all methods
     </does_knowledge_help>`).
 
     Parameters
@@ -191,7 +191,7 @@ class ConstrainedAgglomeration(Clusterer):
         n_clusters = self.n_clusters or n_dead_end
         return self._set_fitted_attributes(_of_rows(merges, closure), n_clusters, known)
 
-    def _merge_with_constraints(self, rows: Any, known: Constraints) -> tuple[Merges, int]:
+    def _merge_with_constraints(self, rows: Any, known: Constraints) -> tuple[MergeSequence, int]:
         """Merge components, and where the closest-pair rule would end above ``k``, carefully."""
         closure, k = known.closure(), self.n_clusters
         m, edges = closure.n_components, closure.conflicts
@@ -220,11 +220,11 @@ class ConstrainedAgglomeration(Clusterer):
         set_pairs(distances, m - done, contracted(edges, labels), np.inf)
         careful = CarefulMerging(distances, np.bincount(group), code, proof).run(k)
         member = np.unique(labels, return_index=True)[1]
-        rest = Merges(member[careful.left], member[careful.right], careful.height)
+        rest = MergeSequence(member[careful.left], member[careful.right], careful.height)
         return beginning.then(rest), n_dead_end
 
     def _needs_no_distances(self, rows: Any, conflicts: Array) -> bool:
-        """Whether the spanning tree of the rows tells all merges."""
+        """Whether all merges follow from the minimum spanning tree of the rows."""
         return (
             self.linkage == "single"
             and self.metric == "euclidean"
@@ -232,8 +232,8 @@ class ConstrainedAgglomeration(Clusterer):
             and len(conflicts) == 0
         )
 
-    def _merge_by_distances(self, rows: Any, closure: Closure) -> tuple[Merges, int]:
-        """Change the distances as the constraints say, then merge everything.
+    def _merge_by_distances(self, rows: Any, closure: Closure) -> tuple[MergeSequence, int]:
+        """Apply the constraints to the distances, then merge everything.
 
         Must-linked rows are at distance 0 of each other and so equally far from all others: a
         component is one object, as far from others as its nearest row, and only ways through
@@ -250,7 +250,9 @@ class ConstrainedAgglomeration(Clusterer):
         merges = merge_closest(distances, closure.sizes, code, verbose=self.verbose)
         return merges, m - int(np.sum(merges.height <= farthest))
 
-    def _set_fitted_attributes(self, merges: Merges, n_clusters: int, known: Constraints) -> Self:
+    def _set_fitted_attributes(
+        self, merges: MergeSequence, n_clusters: int, known: Constraints
+    ) -> Self:
         """Set the fitted attributes."""
         n = known.n_samples
         n_merges = n - n_clusters
@@ -278,10 +280,10 @@ def _clusters_that_satisfy(known: Constraints, k: int) -> Array | None:
     return known.check_feasible(k).coloring
 
 
-def _of_rows(merges: Merges, closure: Closure) -> Merges:
+def _of_rows(merges: MergeSequence, closure: Closure) -> MergeSequence:
     """Merge the rows of every component at height 0, then the components as they were merged."""
     first = closure.first_row[closure.component]
     linked = np.flatnonzero(first != np.arange(len(first)))
-    inside = Merges(first[linked], linked, np.zeros(len(linked)))
+    inside = MergeSequence(first[linked], linked, np.zeros(len(linked)))
     row = closure.first_row
-    return inside.then(Merges(row[merges.left], row[merges.right], merges.height))
+    return inside.then(MergeSequence(row[merges.left], row[merges.right], merges.height))

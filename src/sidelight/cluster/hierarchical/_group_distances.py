@@ -33,8 +33,8 @@ LINKAGES = {"single": SINGLE, "complete": COMPLETE, "average": AVERAGE}
 BLOCK_CELLS = 4_000_000
 #: Part of the available memory that distances may fill.
 SHARE = 0.8
-#: Bytes of distances of which the user is told.
-WORTH_TELLING = 2 * 10**9
+#: Bytes of distances beyond which the user is warned.
+LARGE_MEMORY = 2 * 10**9
 
 
 def group_distances(
@@ -90,7 +90,7 @@ def _block(rows: Any, start: int, stop: int, metric: str) -> Array:
 
 
 def check_memory(n_groups: int) -> None:
-    """Refuse distances that would not fit into memory, and tell of many, before they are made."""
+    """Raise if the distances would not fit into memory, and warn if they need much of it."""
     needed = 4 * n_groups * (n_groups - 1)
     available = SHARE * available_memory()
     if needed > available:
@@ -101,7 +101,7 @@ def check_memory(n_groups: int) -> None:
             f"{most:,} rows (or must-link components) fit. Cluster a sample, or the centers of "
             "KMeans with many clusters."
         )
-    if needed > WORTH_TELLING:
+    if needed > LARGE_MEMORY:
         warn(
             f"Agglomeration keeps all distances between its {n_groups:,} starting clusters: "
             f"{needed / 2**30:.1f} GiB of the {available / 2**30:.1f} GiB that may be used.",
@@ -110,7 +110,7 @@ def check_memory(n_groups: int) -> None:
 
 
 def available_memory() -> float:
-    """Bytes that can be had without swapping; infinity where the system does not tell."""
+    """Bytes that can be had without swapping; infinity where the system does not report it."""
     found = [np.inf]
     with contextlib.suppress(OSError, ValueError, AttributeError):
         found.append(float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")))
@@ -137,9 +137,9 @@ def check_distances(distances: Array, known: Constraints) -> None:
     for start in range(0, n, height):
         block = distances[start : start + height]
         mirrored = distances[:, start : start + height].T
-        _refuse(block < 0, start, "is negative", block, known)
+        _raise_bad_distance(block < 0, start, "is negative", block, known)
         skewed = np.abs(block - mirrored) > 1e-8 * scale
-        _refuse(skewed, start, "differs from the way back", block, known)
+        _raise_bad_distance(skewed, start, "differs from the way back", block, known)
     own = np.flatnonzero(np.diagonal(distances) != 0)
     if len(own):
         (name,) = known.name_rows(own[:1])
@@ -148,7 +148,9 @@ def check_distances(distances: Array, known: Constraints) -> None:
         )
 
 
-def _refuse(bad: Array, start: int, trouble: str, block: Array, known: Constraints) -> None:
+def _raise_bad_distance(
+    bad: Array, start: int, trouble: str, block: Array, known: Constraints
+) -> None:
     if not bad.any():
         return
     row, column = np.argwhere(bad)[0]

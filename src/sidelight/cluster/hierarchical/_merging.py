@@ -40,7 +40,7 @@ DESCRIPTION = "ConstrainedAgglomeration"
 
 
 @dataclass(frozen=True)
-class Merges:
+class MergeSequence:
     """Merges in order: a member of either side, and the height."""
 
     left: Array
@@ -50,13 +50,13 @@ class Merges:
     def __len__(self) -> int:
         return len(self.height)
 
-    def first(self, n: int) -> Merges:
+    def first(self, n: int) -> MergeSequence:
         """Only the first ``n`` merges."""
-        return Merges(self.left[:n], self.right[:n], self.height[:n])
+        return MergeSequence(self.left[:n], self.right[:n], self.height[:n])
 
-    def then(self, other: Merges) -> Merges:
+    def then(self, other: MergeSequence) -> MergeSequence:
         """These merges and then others."""
-        return Merges(
+        return MergeSequence(
             np.concatenate([self.left, other.left]),
             np.concatenate([self.right, other.right]),
             np.concatenate([self.height, other.height]),
@@ -73,7 +73,7 @@ def set_pairs(distances: Array, n: int, pairs: Array, value: float) -> None:
     distances[n * first - first * (first + 1) // 2 + second - first - 1] = value
 
 
-def merge_closest(distances: Array, sizes: Array, linkage: int, *, verbose: int) -> Merges:
+def merge_closest(distances: Array, sizes: Array, linkage: int, *, verbose: int) -> MergeSequence:
     """Merge the closest pair until nothing is left that may be merged; overwrites distances."""
     n = len(sizes)
     left, right = np.empty((2, n), dtype=np.int64)
@@ -89,7 +89,7 @@ def merge_closest(distances: Array, sizes: Array, linkage: int, *, verbose: int)
     return _sorted(left[:done], right[:done], height[:done])
 
 
-def spanning_tree_merges(rows: Array, group: Array, *, verbose: int) -> Merges:
+def spanning_tree_merges(rows: Array, group: Array, *, verbose: int) -> MergeSequence:
     """Merge groups of rows by single linkage without keeping distances: O(n² d) time, O(n) memory.
 
     The merges of single linkage are the edges of the minimum spanning tree, by length.
@@ -109,9 +109,9 @@ def spanning_tree_merges(rows: Array, group: Array, *, verbose: int) -> Merges:
     return _sorted(group[left[between]], group[right[between]], height[between])
 
 
-def _sorted(left: Array, right: Array, height: Array) -> Merges:
+def _sorted(left: Array, right: Array, height: Array) -> MergeSequence:
     order = np.argsort(height, kind="stable")
-    return Merges(left[order], right[order], height[order])
+    return MergeSequence(left[order], right[order], height[order])
 
 
 def contracted(edges: Array, labels: Array) -> Array:
@@ -119,7 +119,7 @@ def contracted(edges: Array, labels: Array) -> Array:
     return np.unique(np.sort(labels[edges], axis=1), axis=0)
 
 
-def harmless_beginning(merges: Merges, n: int, edges: Array, k: int, coloring: Array) -> Any:
+def harmless_beginning(merges: MergeSequence, n: int, edges: Array, k: int, coloring: Array) -> Any:
     """Return how many merges leave ``k`` clusters possible, and a coloring of the clusters left.
 
     ``coloring`` proves that ``k`` clusters are possible before any merge.
@@ -157,7 +157,7 @@ class CarefulMerging:
         self._nearest = self._distances.argmin(axis=1)
         self._shortest = self._distances.min(axis=1)
 
-    def run(self, k: int) -> Merges:
+    def run(self, k: int) -> MergeSequence:
         """Merge until ``k`` clusters are left."""
         done: list[tuple[int, int, float]] = []
         while self._alive.sum() > k:
@@ -172,7 +172,7 @@ class CarefulMerging:
             else:
                 self._keep_apart(one, other)
         left, right, heights = zip(*done, strict=True) if done else ((), (), ())
-        return Merges(
+        return MergeSequence(
             np.array(left, dtype=np.int64),
             np.array(right, dtype=np.int64),
             np.array(heights, dtype=np.float64),
@@ -214,7 +214,7 @@ class CarefulMerging:
         self._shortest[rows] = part.min(axis=1)
 
     def _can_share_a_color(self, one: int, other: int, k: int) -> bool:
-        """Tell whether the two can be merged, and give them one color if so."""
+        """Whether two clusters can be merged; if so, they get one color."""
         color = self._color
         if color[one] == color[other]:
             return True

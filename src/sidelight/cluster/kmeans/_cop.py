@@ -30,8 +30,8 @@ class COPKMeans(_CentersBase):
     center, the others are assigned jointly, and centers are means. Whether ``n_clusters`` suffice
     is checked before anything else. Read more in the :doc:`user guide </cluster/kmeans>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    satellite and wine, for some amounts of it (:doc:`the comparison of all methods
+    On rows without constraints it was worse with correct constraints than without any on
+    satellite and wine, for some numbers of them (:doc:`the comparison of all methods
     </does_knowledge_help>`).
 
     Parameters
@@ -146,7 +146,7 @@ class _Blocked:
 
 
 def _explain(dead_end: DeadEnd, known: Constraints, n_starts: int) -> SidelightError:
-    """Say which row had no cluster left, and what to do about it."""
+    """Raise with the row that had no admissible cluster, and with a remedy."""
     blocked, *others = known.name_rows([dead_end.row, *dead_end.others])
     tried = "the only restart" if n_starts == 1 else f"all {n_starts} restarts"
     return SidelightError(

@@ -137,7 +137,7 @@ class GreedyAssignment:
     def __call__(self, cost: Array, nearest: IntArray) -> IntArray:
         """Return the cluster of every node at these costs."""
         candidates = [] if self._last is None else [self._last]
-        candidates += self._greedy(cost, self._most_to_lose_first(cost))
+        candidates += self._greedy(cost, self._by_regret(cost))
         if not candidates:
             for order in self._other_orders(len(cost)):
                 candidates += self._greedy(cost, order)
@@ -161,7 +161,7 @@ class GreedyAssignment:
         labels, blocked = assign_in_order(cost, *self._conflicts[:2], order)
         return [labels] if blocked < 0 else []
 
-    def _most_to_lose_first(self, cost: Array) -> IntArray:
+    def _by_regret(self, cost: Array) -> IntArray:
         """Order by what the second choice would cost more than the first, the largest first."""
         if cost.shape[1] == 1:
             return np.arange(len(cost))

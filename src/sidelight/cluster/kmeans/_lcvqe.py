@@ -43,8 +43,8 @@ class LCVQE(_MovingPricesBase):
     Prices are in the units of the data, so that there is nothing to tune. Read more in the
     :doc:`user guide </cluster/kmeans>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    digits and vowel, for some amounts of it (:doc:`the comparison of all methods
+    On rows without constraints it was worse with correct constraints than without any on
+    digits and vowel, for some numbers of them (:doc:`the comparison of all methods
     </does_knowledge_help>`).
 
     Parameters
@@ -103,8 +103,8 @@ class LCVQE(_MovingPricesBase):
 
 
 @dataclass(frozen=True)
-class _Statistics:
-    """What the next centers need."""
+class _CenterStatistics:
+    """Sums from which the next centers are computed."""
 
     nodes: Array  # labels of the constrained rows and of the anchors
     offsets: Array  # Σ (x - μ) by cluster
@@ -155,7 +155,7 @@ class LCVQEProblem:
             inertia=inertia,
             penalty=objective - inertia,
             n_changed=int(n_changed),
-            statistics=_Statistics(nodes, offsets, sizes, pulls),
+            statistics=_CenterStatistics(nodes, offsets, sizes, pulls),
         )
 
     def _priced(self, squared: Array, away: Array) -> Penalties:
@@ -193,7 +193,7 @@ class LCVQEProblem:
     def update(self, now: Labeling[Array]) -> Array:
         """Put centers at the means of their rows and of the rows that pull them."""
         source, centers = self._source, now.parameters.astype(np.float64)
-        sums: _Statistics = now.statistics
+        sums: _CenterStatistics = now.statistics
         pulled = np.asarray(sums.pulls.sum(axis=1)).ravel()
         images = sums.pulls @ self._points
         images = images.toarray() if sparse.issparse(images) else images

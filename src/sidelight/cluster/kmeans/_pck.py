@@ -41,8 +41,8 @@ class PCKMeans(_CentersBase):
     (where most of it is). Contradictory constraints are allowed: some will be violated.
     Read more in the :doc:`user guide </cluster/kmeans>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    glass, for some amounts of it (:doc:`the comparison of all methods </does_knowledge_help>`).
+    On rows without constraints it was worse with correct constraints than without any on
+    glass, for some numbers of them (:doc:`the comparison of all methods </does_knowledge_help>`).
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class PCKMeans(_CentersBase):
 
 
 def _warn_of_twins(starts: Starts, known: Constraints) -> None:
-    """Tell when two of the neighborhoods that the fit starts from look like one class."""
+    """Warn when two of the neighborhoods that the fit starts from look like one class."""
     assert starts.contraction is not None
     twins = likely_twins(starts.contraction, starts.chosen())
     if twins is not None:
@@ -192,13 +192,13 @@ class SoftConstrainedRows(ConstrainedRows):
         labels = self._penalties.start(nearest, len(centers))
         contested = self._penalties.contested(labels)
         if contested.any():
-            labels = self._settle(centers, labels, contested)
+            labels = self._icm_from(centers, labels, contested)
         self._labels, own = labels, labels[: len(self.rows)]
         left = np.flatnonzero(own != nearest)
         corrections = self._points.moved(centers, left, nearest[left], own[left])
         return Relabeled(own, self._penalties.value(labels), corrections)
 
-    def _settle(self, centers: Array, start: Array, contested: Array) -> Array:
+    def _icm_from(self, centers: Array, start: Array, contested: Array) -> Array:
         """Return labels of a local optimum; only contested nodes may leave where they start."""
         nodes = np.flatnonzero(contested[: len(self.rows)])
         cost, nearest = self._costs(centers, nodes)

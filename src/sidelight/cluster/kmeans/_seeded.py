@@ -52,8 +52,8 @@ class SeededKMeans(_WeightedRowsMixin, _KMeansBase):
     label on to all rows they join; pairs that reach no label are not used, and a warning says so.
     Read more in the :doc:`user guide </cluster/kmeans>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    vowel, for some amounts of it (:doc:`the comparison of all methods </does_knowledge_help>`).
+    On rows without constraints it was worse with correct constraints than without any on
+    vowel, for some numbers of them (:doc:`the comparison of all methods </does_knowledge_help>`).
 
     Parameters
     ----------
@@ -215,8 +215,8 @@ class ConstrainedKMeans(SeededKMeans):
     label on to all rows they join; pairs that reach no label are not used, and a warning says so.
     Read more in the :doc:`user guide </cluster/kmeans>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    glass and vowel, for some amounts of it (:doc:`the comparison of all methods
+    On rows without constraints it was worse with correct constraints than without any on
+    glass and vowel, for some numbers of them (:doc:`the comparison of all methods
     </does_knowledge_help>`).
 
     Parameters

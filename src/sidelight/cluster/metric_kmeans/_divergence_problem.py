@@ -37,8 +37,8 @@ class WeightedCenters:
 
 
 @dataclass(frozen=True)
-class _Statistics:
-    """What the update needs."""
+class _DivergenceStatistics:
+    """Sums from which centers and term weights are updated."""
 
     nodes: Array  # labels of the constrained rows and of the anchors
     sums: Array
@@ -130,7 +130,7 @@ class DivergenceProblem:
             inertia=float(total),
             penalty=priced.value(nodes) + (self.step.prior(weights) if self._learn else 0.0),
             n_changed=int(n_changed),
-            statistics=_Statistics(nodes, sums, sizes),
+            statistics=_DivergenceStatistics(nodes, sums, sizes),
         )
 
     def _pass(
@@ -162,7 +162,7 @@ class DivergenceProblem:
         return totals, labels
 
     def update(self, now: Labeling[WeightedCenters]) -> WeightedCenters:
-        """Take the best centers, then better weights."""
+        """Update the centers, then the weights."""
         old, sums = now.parameters, now.statistics
         centers = self._divergence.center(sums.sums, sums.sizes, old.weights, old.centers)
         empty = np.flatnonzero(sums.sizes == 0)

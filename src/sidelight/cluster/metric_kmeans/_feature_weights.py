@@ -73,7 +73,7 @@ class ViolationSums:
 
 
 class FeatureWeightStep(Protocol):
-    """What pairs cost under given weights, and which weights are better."""
+    """Step of the feature weights: costs of pairs under given weights, and better weights."""
 
     #: Factor of the prior.
     kappa: float

@@ -20,7 +20,7 @@ from sidelight.cluster.metric_kmeans._divergences import (
 )
 from sidelight.cluster.metric_kmeans._metric_problem import MetricProblem
 from sidelight.cluster.metric_kmeans._metrics import MetricDistances
-from sidelight.cluster.metric_kmeans._mpck import Distances, _LearnedDistanceBase, full_metric
+from sidelight.cluster.metric_kmeans._mpck import CenterDistances, _LearnedDistanceBase, full_metric
 from sidelight.cluster.pairs._penalties import SHORT, alternate_labels
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -49,8 +49,8 @@ class HMRFKMeans(_LearnedDistanceBase):
     known; otherwise they stay 1, and this is k-means, spherical k-means or information-theoretic
     k-means. No step raises ``J``. Read more in the :doc:`user guide </cluster/metric_kmeans>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    glass, for some amounts of it (:doc:`the comparison of all methods </does_knowledge_help>`).
+    On rows without constraints it was worse with correct constraints than without any on
+    glass, for some numbers of them (:doc:`the comparison of all methods </does_knowledge_help>`).
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class HMRFKMeans(_LearnedDistanceBase):
     Rows of a must-link component whose directions cancel (their sum is 0) cost 1 each on average
     whatever the center; a center of such rows alone keeps the direction that it had. All sums are
     in float64, and no divergence of dense rows is a difference of large numbers, so that rows that
-    are almost the same are told apart.
+    are almost the same are separated.
 
     Basu, Bilenko, Mooney (2004), A probabilistic framework for semi-supervised clustering. The
     normalizer of the random field is dropped, as in the paper; what is minimized is this ``J``. The
@@ -183,7 +183,7 @@ class HMRFKMeans(_LearnedDistanceBase):
         source, divergence = super()._validate_rows(X, reset=reset), self._divergence()
         return source if reset or divergence is None else divergence.prepare(source, None)
 
-    def _distances(self) -> Distances:
+    def _distances(self) -> CenterDistances:
         divergence = self._divergence()
         if divergence is None:
             return MetricDistances.fitted(self.cluster_centers_, self.metrics_, np.zeros(1))

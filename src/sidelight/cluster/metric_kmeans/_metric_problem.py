@@ -65,7 +65,7 @@ class MetricParameters:
 
 
 @dataclass(frozen=True)
-class _Statistics:
+class _MetricStatistics:
     """Sums over rows and violated pairs that the update needs."""
 
     nodes: Array  # labels of the constrained rows and of the anchors
@@ -77,7 +77,7 @@ class _Statistics:
 
 
 class MetricProblem:
-    """Rows, constraints, and metrics that are learned (or stay as they are). It never changes.
+    """Rows, constraints, and metrics that are learned or fixed; immutable.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ class MetricProblem:
 
     def _statistics(
         self, parameters: MetricParameters, nodes: Array, totals: tuple[Array, ...]
-    ) -> _Statistics:
+    ) -> _MetricStatistics:
         offsets, sizes, _, *scatters = totals
         offsets = offsets / np.maximum(sizes, 1)[:, None]
         if parameters.metrics.is_shared:
@@ -239,7 +239,7 @@ class MetricProblem:
         else:
             scatter = scatters[0]
         pair_scatter, counted = self._pair_sums(nodes, len(parameters.metrics.values))
-        return _Statistics(nodes, offsets, sizes, scatter, pair_scatter, counted)
+        return _MetricStatistics(nodes, offsets, sizes, scatter, pair_scatter, counted)
 
     def _outer(self, rows: Array, weights: Array) -> Array:
         """Return ``Σ_h w_h v_h v_h'`` or its diagonal."""
@@ -264,17 +264,17 @@ class MetricProblem:
 
     # ------------------------------------------------------------------ objective and parameters
 
-    def _linear(self, scatter: Array, sums: _Statistics, prior: Array) -> Array:
-        """What is linear in the metrics: scatter of rows, of pairs, of blur and of the prior."""
+    def _linear(self, scatter: Array, sums: _MetricStatistics, prior: Array) -> Array:
+        """Sum of the matrices that are linear in the metrics: scatters, blur and prior."""
         sizes = self._sizes(sums)
         blur = sizes.reshape(-1, *(1,) * (scatter.ndim - 1)) * self.blur
         return scatter + sums.pair_scatter + blur + self.tau * prior
 
-    def _sizes(self, sums: _Statistics) -> Array:
+    def _sizes(self, sums: _MetricStatistics) -> Array:
         """Numbers of rows by metric."""
         return np.array([sums.sizes.sum()]) if self.n_metrics == 1 else sums.sizes
 
-    def _objective(self, parameters: MetricParameters, sums: _Statistics) -> float:
+    def _objective(self, parameters: MetricParameters, sums: _MetricStatistics) -> float:
         metrics, sizes = parameters.metrics, self._sizes(sums)
         values = metrics.inner(sums.scatter + sums.pair_scatter) - sizes * metrics.rewards
         if sums.counted.any():
@@ -288,7 +288,7 @@ class MetricProblem:
         return total + self.tau * float(away.sum())
 
     def update(self, now: Labeling[MetricParameters]) -> MetricParameters:
-        """Put centers at the means, then take the metric step."""
+        """Update the centers, then the metrics."""
         old, sums = now.parameters, now.statistics
         centers = (old.centers + sums.offsets).astype(self.source.dtype)
         empty = np.flatnonzero(sums.sizes == 0)
@@ -402,7 +402,7 @@ def _safeguarded(
 ) -> Metrics:
     """Go back halfway from the new metrics to the old ones until the objective has fallen.
 
-    The farthest pair is chosen anew for every try. Metrics for which nothing helps stay as they
+    The farthest pair is updated for every try. Metrics for which nothing helps stay as they
     are; the objective is a sum over them.
     """
     before = objectives(old, scatter, mass, counted, largest)

@@ -5,7 +5,7 @@
 A violated cannot-link costs ``Dmax(A) - ‖x_i - x_j‖²_A`` with the largest distance
 ``Dmax(A) = max_pq ‖x_p - x_q‖²_A``. As a maximum over pairs, Dmax is convex but not linear in A:
 the metric that minimizes the objective for the present farthest pair can be worse once the pair is
-chosen anew. A linear upper bound keeps the metric step exact:
+updated. A linear upper bound keeps the metric step exact:
 
 - weights: ``Dmax(a) ≤ Σ_d a_d R_d²`` with the range ``R_d`` of every feature;
 - matrices: ``Dmax(A) ≤ tr(A B)``, ``B = 4 r² Σ`` with the total covariance Σ and
@@ -97,7 +97,7 @@ class Metrics:
 
     @property
     def rewards(self) -> FloatArray:
-        """What a row saves by belonging to a metric: ``log det A - tr(A blur)``."""
+        """Reward of a row for belonging to each metric: ``log det A - tr(A blur)``."""
         return self.log_det - self.inner(self.blur)
 
     def inner(self, forms: Array) -> FloatArray:
@@ -344,7 +344,7 @@ def labeled_costs(source: RowSource, centers: Array, metrics: Metrics, labels: A
 
 
 class MaxDistance(Protocol):
-    """What stands for the largest distance."""
+    """The largest distance ``Dmax`` under a metric, or a bound of it."""
 
     #: Whether it is linear in the metric.
     linear: bool

@@ -28,10 +28,10 @@ SEED_ROWS = 20_000
 
 #: A full matrix is learned where there are this many rows per feature, and not too many features.
 ROWS_PER_FEATURE = 10
-MOST_FEATURES = 1000
+MAX_FEATURES = 1000
 
 
-class Distances(Protocol):
+class CenterDistances(Protocol):
     """How far new rows are from fitted centers."""
 
     def labels(self, source: RowSource) -> Array:
@@ -47,13 +47,13 @@ class Distances(Protocol):
 class _LearnedDistanceBase(_MovingPricesBase):
     """k-means whose distance is learned; ``_distances`` is the fitted one."""
 
-    def _distances(self) -> Distances:
+    def _distances(self) -> CenterDistances:
         raise NotImplementedError
 
     def _fit_metric(
         self, problem: MetricProblem, source: RowSource, constraints: Constraints
     ) -> Self:
-        """Keep the best restart; where metrics are learned, starts know no units."""
+        """Fit all restarts, keep the best; learned metrics need starts independent of units."""
         if not problem.learns:
             return self._fit_problem(problem, source, constraints)
         starts = MetricStarts(problem, self.n_clusters, self.init, self.n_init, constraints)
@@ -101,7 +101,7 @@ class MPCKMeans(_LearnedDistanceBase):
         What stands for ``Dmax``: an upper bound that is linear in the metric, so that the metric
         step is exact (its price is scaled once to that of the farthest pair); a far pair found by
         jumps from row to farthest row, O(n d); or the farthest pair, O(n² d) at worst. The last two
-        accept a metric only where ``J`` falls with the pair chosen anew.
+        accept a metric only where ``J`` falls with the updated pair.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class MPCKMeans(_LearnedDistanceBase):
     -----
     Bilenko, Basu, Mooney (2004), Integrating constraints and metric learning in semi-supervised
     clustering; Basu, Davidson, Wagstaff (eds.), Constrained Clustering, section 4.4. Three things
-    are ours. (1) The linear bound of ``Dmax``: with the farthest pair, choosing it anew after the
+    are ours. (1) The linear bound of ``Dmax``: with the farthest pair, its update after the
     metric step can raise ``J``. (2) Two terms in ``J`` that keep metrics finite, whatever the units
     of the features: every row is blurred by a thousandth of the covariance of the rows, which adds
     its trace in the metric to ``‖x - μ‖²_A`` (and in a feature that only few rows have, of variance
@@ -194,7 +194,7 @@ class MPCKMeans(_LearnedDistanceBase):
 def full_metric(source: RowSource) -> bool:
     """Whether there are enough rows for a matrix."""
     n, d = source.shape
-    return n > ROWS_PER_FEATURE * d and d <= MOST_FEATURES
+    return n > ROWS_PER_FEATURE * d and d <= MAX_FEATURES
 
 
 # ------------------------------------------------------------------ where restarts begin

@@ -1,4 +1,4 @@
-"""What violated side information costs, as couplings between rows; k-means with such costs.
+"""Costs of violated side information, as couplings between rows; k-means with such costs.
 
     P(l) = Σ_ML f_e [l_i ≠ l_j]  +  Σ_CL t_e [l_i = l_j]
          + u · min_t #{labeled rows i : l_i ≠ t(class of i)}  +  u · Σ_groups min_t #{i : l_i ≠ t}
@@ -62,7 +62,7 @@ from sidelight.engine.inner import one_thread_blas
 Parameters = TypeVar("Parameters")
 
 #: Rounds of sweeps, block moves and anchors; each round lowers the objective, few are ever needed.
-MOST_ROUNDS = 50
+MAX_ROUNDS = 50
 
 #: Iterations of k-means for a start: a labeling that makes sense, not the best of k-means.
 SHORT = 20
@@ -84,7 +84,7 @@ def resolve_penalty(penalty: float | str, source: RowSource) -> float:
 
 @dataclass(frozen=True)
 class Anchored:
-    """Rows that know their class, or their group.
+    """Rows with a known class, or in a known group.
 
     Attributes
     ----------
@@ -258,7 +258,7 @@ class Penalties:
         return labels
 
     def contested(self, labels: Array) -> Array:
-        """Tell which nodes are linked, if only through others, to a violated statement.
+        """Mask of the nodes that paths of links connect to a violated statement.
 
         The energy is a sum over the connected parts of the graph. Where every row of a part is in
         its cheapest cluster and nothing is violated, no other labels of it cost less.
@@ -298,7 +298,7 @@ class Penalties:
         members = self._block, self._members, self._member_starts
         checked: Array | None = None  # the labels that all blocks were last content with
         self._move_anchors(cost, labels)
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             conditional_modes(cost, nearest, self._graph, labels, nodes, rng)
             if checked is not None:
                 restless = restless_nodes(*links, checked, labels, n_rows)
@@ -429,7 +429,7 @@ class ClusterPenalties(Penalties):
 # ------------------------------------------------------------------ k-means with such costs
 
 
-class Problem(Protocol[Parameters]):
+class PenaltyProblem(Protocol[Parameters]):
     """The two halves of an iteration; neither may raise the objective, and nothing is changed."""
 
     def start(self, centers: Array) -> Parameters:
@@ -448,7 +448,7 @@ class Problem(Protocol[Parameters]):
 
 
 class Beginnings(Protocol):
-    """Where the restarts begin."""
+    """Starts of the restarts."""
 
     #: Number of restarts.
     n_starts: int
@@ -462,13 +462,13 @@ class CenterBeginnings:
 
     Parameters
     ----------
-    problem : Problem
+    problem : PenaltyProblem
         The problem.
     starts : Starts
         The initial centers.
     """
 
-    def __init__(self, problem: Problem[Any], starts: Starts) -> None:
+    def __init__(self, problem: PenaltyProblem[Any], starts: Starts) -> None:
         self.n_starts = starts.n_starts
         self._problem, self._starts = problem, starts
 
@@ -478,7 +478,7 @@ class CenterBeginnings:
 
 
 def alternate_labels(
-    problem: Problem[Parameters],
+    problem: PenaltyProblem[Parameters],
     parameters: Parameters,
     random_state: np.random.RandomState,
     *,
@@ -543,7 +543,7 @@ class _MovingPricesBase(_CentersBase):
 
     def _fit_problem(
         self,
-        problem: Problem[Any],
+        problem: PenaltyProblem[Any],
         source: RowSource,
         constraints: Constraints,
         *,
@@ -581,7 +581,7 @@ def _total(gain: FloatArray, anchors: Array) -> float:
 
 
 def _shared(groups: IntArray | None) -> IntArray | None:
-    """Groups of at least two rows; a group of one says nothing."""
+    """Groups of at least two rows; smaller ones constrain nothing."""
     if groups is None:
         return None
     size = np.bincount(groups[groups >= 0], minlength=1)

@@ -27,7 +27,7 @@ from sidelight.engine import RowSource
 Statistics: TypeAlias = Any
 
 
-class Geometry(Protocol):
+class SizedGeometry(Protocol):
     """Costs of rows at centers, and the best centers of clusters; nothing in it changes."""
 
     source: RowSource
@@ -219,7 +219,7 @@ class Manhattan(_Geometry):
 
 
 def reseed_empty(
-    geometry: Geometry, centers: Array, labels: Array, outlier_cost: float | None
+    geometry: SizedGeometry, centers: Array, labels: Array, outlier_cost: float | None
 ) -> Array:
     """Return the centers with a row far from all of them for every empty cluster."""
     sizes = np.bincount(labels[labels >= 0], minlength=len(centers))

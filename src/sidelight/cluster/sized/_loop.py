@@ -18,7 +18,7 @@ from sidelight._typing import Array
 from sidelight.assignment import SizedAssignment, assign_sized
 from sidelight.assignment.inner import better_prices
 from sidelight.cluster._core._lloyd import LloydResult
-from sidelight.cluster.sized._geometry import Geometry, Statistics, reseed_empty
+from sidelight.cluster.sized._geometry import SizedGeometry, Statistics, reseed_empty
 from sidelight.constraints import Closure
 
 
@@ -115,7 +115,7 @@ class SizedItems:
     def _start(
         self, items: Array, lower: Array, upper: Array, before: Assigned | None
     ) -> tuple[SizedAssignment | None, bool]:
-        """Return the assignment before with prices for the costs as they are now."""
+        """Return the last assignment, with prices adapted to the current costs."""
         if before is None:
             return None, False
         last, plain = before.solution, self._sizes is None and not self._linked
@@ -142,13 +142,13 @@ class _Evaluation:
 
 @dataclass(frozen=True)
 class SizedResult(LloydResult):
-    """Where the loop ended, and its last assignment."""
+    """Final state of the loop, and its last assignment."""
 
     assignment: SizedAssignment
 
 
 def sized_lloyd(
-    geometry: Geometry,
+    geometry: SizedGeometry,
     centers: Array,
     items: SizedItems,
     *,

@@ -46,7 +46,7 @@ SIZED_ATTRIBUTES = {
 
 @estimator
 class _SizeConstrained(_KMeansBase):
-    """Everything but the geometry, in which the two methods differ."""
+    """Base of the size-constrained methods, which differ in their geometry."""
 
     _common_parameters: ClassVar = {**_KMeansBase._common_parameters, **SIZED_PARAMETERS}
     _common_attributes: ClassVar = {**_KMeansBase._common_attributes, **SIZED_ATTRIBUTES}
@@ -219,8 +219,8 @@ class SizeConstrainedKMeans(_SizeConstrained):
     start the next one, so that a bounded iteration takes little longer than a free one.
     Read more in the :doc:`user guide </cluster/sizes>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    glass and vowel, for some amounts of it (:doc:`the comparison of all methods
+    On rows without constraints it was worse with correct constraints than without any on
+    glass and vowel, for some numbers of them (:doc:`the comparison of all methods
     </does_knowledge_help>`).
 
     Parameters
@@ -340,7 +340,7 @@ def _row_sizes(row_sizes: Any, weights: Array | None, source: RowSource) -> Arra
 
 
 def _check_links(known: Constraints, closure: Closure, sizes: Array | None, upper: Array) -> None:
-    """Refuse linked rows that are more than any cluster may hold."""
+    """Raise if linked rows are more than any cluster may hold."""
     together = np.bincount(closure.component, sizes, minlength=closure.n_components)
     largest = int(np.argmax(together))
     if together[largest] <= upper.max() * (1 + 1e-9):

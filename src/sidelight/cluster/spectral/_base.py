@@ -1,4 +1,4 @@
-"""What spectral methods share: the graph, the embedding, its labels, and new rows."""
+"""Shared parts of spectral methods: the graph, the embedding, its labels, and new rows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SPECTRAL_PARAMETERS = {
 
 
 @dataclass(frozen=True)
-class Embedding:
+class SpectralCoordinates:
     """Rows placed by eigenvectors.
 
     Attributes
@@ -71,7 +71,7 @@ class Embedding:
 
     @property
     def places(self) -> Array:
-        """Places as they are clustered."""
+        """Coordinates of the rows that k-means clusters."""
         return unit_rows(self.vectors) if self.unit else self.vectors
 
     @property
@@ -80,8 +80,8 @@ class Embedding:
         lengths = np.linalg.norm(self.vectors, axis=1)
         return np.flatnonzero(lengths > NO_PLACE * lengths.max(initial=0.0))
 
-    def roundings(self, which: str) -> list[Embedding]:
-        """The places brought to length 1, and those of the relaxed cut as they are.
+    def roundings(self, which: str) -> list[SpectralCoordinates]:
+        """Variants of the coordinates to cluster: rows of length 1, and those of the relaxed cut.
 
         These are ``D^{-1/2} u`` for eigenvectors ``u`` of the normalized Laplacian.
         """
@@ -172,7 +172,9 @@ class _SpectralBase(Clusterer):
                 ConvergenceWarning,
             )
 
-    def _label(self, found: Embedding, k: int, rng: np.random.RandomState) -> tuple[Array, Array]:
+    def _label(
+        self, found: SpectralCoordinates, k: int, rng: np.random.RandomState
+    ) -> tuple[Array, Array]:
         """Labels of embedded rows, -1 for rows without a place, and the centers."""
         labels = np.full(len(found.vectors), -1, dtype=np.int32)
         placed = found.placed
@@ -183,12 +185,14 @@ class _SpectralBase(Clusterer):
             labels[placed], centers = discretize(rows, rng, self.n_init)
             return labels, centers
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # said in the end, of the rows
+            warnings.simplefilter("ignore", ConvergenceWarning)  # given in the end, for the rows
             model = KMeans(min(k, len(rows)), n_init=self.n_init, random_state=rng).fit(rows)
         labels[placed] = model.labels_
         return labels, model.cluster_centers_
 
-    def _label_by_cut(self, found: Embedding, k: int, rng: np.random.RandomState) -> Array:
+    def _label_by_cut(
+        self, found: SpectralCoordinates, k: int, rng: np.random.RandomState
+    ) -> Array:
         """Labels of least cost in the graph of both roundings, refined; what ``predict`` needs."""
         graph = found.graph
         assert graph is not None

@@ -1,4 +1,4 @@
-"""What spectral methods with constraints share: one fit, in which only the embedding differs."""
+"""Shared fit of spectral methods with constraints, in which only the embedding differs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,12 @@ from sidelight._fit.parameters import Auto, Count, FinitePositive, estimator
 from sidelight._progress import shown
 from sidelight._typing import Array
 from sidelight.base import CLUSTERER_ATTRIBUTES
-from sidelight.cluster.spectral._base import EIGEN_TOL, Embedding, _SpectralBase, n_distinct
+from sidelight.cluster.spectral._base import (
+    EIGEN_TOL,
+    SpectralCoordinates,
+    _SpectralBase,
+    n_distinct,
+)
 from sidelight.cluster.spectral._nystroem import Extension
 from sidelight.constraints import Constraints
 from sidelight.graphs import degrees, smooth_eigenvectors
@@ -96,19 +101,19 @@ class _ConstrainedSpectral(_SpectralBase):
 
     def _embed(
         self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState
-    ) -> Embedding:
+    ) -> SpectralCoordinates:
         """Eigenvectors with the constraints in them."""
         raise NotImplementedError
 
     def _label_constrained(
-        self, found: Embedding, k: int, known: Constraints, rng: np.random.RandomState
+        self, found: SpectralCoordinates, k: int, known: Constraints, rng: np.random.RandomState
     ) -> tuple[Array, Array]:
         """Labels of embedded rows and the centers."""
         return self._label(found, found.vectors.shape[1], rng)
 
 
-def plain_embedding(W: sparse.csr_array, k: int, rng: np.random.RandomState) -> Embedding:
-    """The graph as it is: the smoothest vectors of its normalized Laplacian."""
+def plain_embedding(W: sparse.csr_array, k: int, rng: np.random.RandomState) -> SpectralCoordinates:
+    """Spectral embedding without constraints: smoothest vectors of the normalized Laplacian."""
     values, vectors = smooth_eigenvectors(W, k, random_state=rng, tol=EIGEN_TOL)
     extension = Extension.normalized(vectors, 1.0 - values, degrees(W))
-    return Embedding(values, vectors, extension, graph=W)
+    return SpectralCoordinates(values, vectors, extension, graph=W)

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from sidelight._fit.parameters import estimator
 from sidelight._typing import Array
-from sidelight.cluster.spectral._base import Embedding
+from sidelight.cluster.spectral._base import SpectralCoordinates
 from sidelight.cluster.spectral._nystroem import Extension
 from sidelight.cluster.spectral._signed import _PenalizedSpectral
 from sidelight.constraints import Constraints, Pairs
@@ -24,8 +24,8 @@ class ContractedSpectralClustering(_PenalizedSpectral):
     method with constraints in our comparison, if the must-links are right: of wrong ones every one
     holds, too. Read more in the :doc:`user guide </cluster/spectral>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    wine, for some amounts of it (:doc:`the comparison of all methods </does_knowledge_help>`).
+    On rows without constraints it was worse with correct constraints than without any on
+    wine, for some numbers of them (:doc:`the comparison of all methods </does_knowledge_help>`).
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class ContractedSpectralClustering(_PenalizedSpectral):
 
     def _embed(
         self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState
-    ) -> Embedding:
+    ) -> SpectralCoordinates:
         closure = known.closure(on_contradiction="keep")
         small, member = contract(W, closure.component)
         apart = Pairs(
@@ -80,7 +80,7 @@ class ContractedSpectralClustering(_PenalizedSpectral):
         # D^{-1/2} z is what is constant on a component; a component without an edge keeps its z.
         degree = degrees(small)
         places = found.vectors / np.sqrt(np.where(degree > 0, degree, 1.0))[:, None]
-        return Embedding(found.eigenvalues, np.asarray(member @ places), extension)
+        return SpectralCoordinates(found.eigenvalues, np.asarray(member @ places), extension)
 
 
 def contract(W: sparse.csr_array, component: Array) -> tuple[sparse.csr_array, sparse.csr_array]:

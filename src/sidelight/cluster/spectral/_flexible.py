@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh, splu
 from sidelight._fit.parameters import Interval, estimator
 from sidelight._typing import Array
 from sidelight._warn import warn
-from sidelight.cluster.spectral._base import Embedding, nearest
+from sidelight.cluster.spectral._base import SpectralCoordinates, nearest
 from sidelight.cluster.spectral._constrained import _ConstrainedSpectral, plain_embedding
 from sidelight.cluster.spectral._constraint_graph import constraint_graph
 from sidelight.cluster.spectral._nystroem import Extension
@@ -40,7 +40,7 @@ BELOW = 0.9
 #: half of their length there still helped: labels of a fifth of vehicle took .09 to .36.
 NARROW = 0.8
 
-#: Centers of two clusters told apart by the sign of one vector.
+#: Centers of two clusters separated by the sign of one vector.
 SIGNS = np.array([[-1.0], [1.0]])
 
 
@@ -76,7 +76,7 @@ class FlexibleSpectralClustering(_ConstrainedSpectral):
 
     def _embed(
         self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState
-    ) -> Embedding:
+    ) -> SpectralCoordinates:
         Q = constraint_graph(known_pairs(known), W.shape[0])
         satisfied = satisfaction_matrix(W, Q)
         most = 0.0
@@ -98,10 +98,10 @@ class FlexibleSpectralClustering(_ConstrainedSpectral):
         # At a row without constraints: v_i - Σ_j s_ij v_j = -λ level v_i.
         basis = Extension.normalized(scaled, 1.0 + values * level, degrees(W)).basis
         places = np.asarray(inverse_root(degrees(W))[:, None] * scaled)
-        return Embedding(values, places, Extension(basis, walk=True), unit=False)
+        return SpectralCoordinates(values, places, Extension(basis, walk=True), unit=False)
 
     def _label_constrained(
-        self, found: Embedding, k: int, known: Constraints, rng: np.random.RandomState
+        self, found: SpectralCoordinates, k: int, known: Constraints, rng: np.random.RandomState
     ) -> tuple[Array, Array]:
         """Labels and centers; the one vector of two clusters also by its sign."""
         if found.unit:
@@ -148,7 +148,7 @@ def complete_level(W: sparse.csr_array, Q: sparse.csr_array, k: int) -> float:
 
 
 def reachable_level(satisfied: sparse.csr_array, k: int) -> float:
-    """The ``k - 1``-th largest eigenvalue of ``Q̄``: so many vectors can reach less than it."""
+    """The ``k - 1``-th largest eigenvalue of ``Q̄``: ``k - 1`` vectors reach any smaller level."""
     n, count = satisfied.shape[0], max(k - 1, 1)
     if n <= max(DENSE_ROWS, count + 1):
         return float(np.linalg.eigvalsh(satisfied.toarray())[-count])
@@ -182,8 +182,8 @@ def flexible_vectors(
         moved = moved - np.outer(across, across @ x) / along
         return np.asarray(moved - np.outer(flat, flat @ moved))
 
-    lonely = sparse.diags_array((degree <= 0).astype(np.float64))
-    regular = laplacian(W) + lonely + RIDGE * sparse.eye_array(n)
+    isolated = sparse.diags_array((degree <= 0).astype(np.float64))
+    regular = laplacian(W) + isolated + RIDGE * sparse.eye_array(n)
     with one_thread_blas:
         if n <= max(DENSE_ROWS, wanted + 2):
             matrix = condition(np.eye(n))

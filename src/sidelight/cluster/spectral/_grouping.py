@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from sidelight._fit.parameters import estimator
 from sidelight._typing import Array
-from sidelight.cluster.spectral._base import Embedding
+from sidelight.cluster.spectral._base import SpectralCoordinates
 from sidelight.cluster.spectral._constrained import _ConstrainedSpectral
 from sidelight.cluster.spectral._nystroem import Extension
 from sidelight.constraints import Constraints
@@ -35,8 +35,8 @@ class GroupedSpectralClustering(_ConstrainedSpectral):
     problem as that of :class:`ContractedSpectralClustering` without cannot-links. These are not
     used. Read more in the :doc:`user guide </cluster/spectral>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    wine, for some amounts of it (:doc:`the comparison of all methods </does_knowledge_help>`).
+    On rows without constraints it was worse with correct constraints than without any on
+    wine, for some numbers of them (:doc:`the comparison of all methods </does_knowledge_help>`).
 
     Parameters
     ----------
@@ -80,15 +80,15 @@ class GroupedSpectralClustering(_ConstrainedSpectral):
 
     def _embed(
         self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState
-    ) -> Embedding:
+    ) -> SpectralCoordinates:
         closure = known.closure(on_contradiction="keep")
-        grouping = Grouping(W, closure.component, smooth=self.smooth)
+        grouping = MustLinkEquations(W, closure.component, smooth=self.smooth)
         values, vectors = grouping.embed(k, rng)
         extension = Extension.normalized(grouping.extensible(vectors), 1.0 - values, degrees(W))
-        return Embedding(values, grouping.with_lonely_rows(vectors), extension)
+        return SpectralCoordinates(values, grouping.with_isolated_rows(vectors), extension)
 
 
-class Grouping:
+class MustLinkEquations:
     """The equations ``V'x = 0`` of must-link components, and the vectors that satisfy them.
 
     With ``Ṽ = D^{-1/2} V`` the leading vectors ``z = D^{1/2} x`` of ``P S P`` are searched for,
@@ -176,7 +176,7 @@ class Grouping:
             return vectors
         return np.asarray(vectors - self._plain @ self._multipliers(self._similar @ vectors))
 
-    def with_lonely_rows(self, vectors: Array) -> Array:
+    def with_isolated_rows(self, vectors: Array) -> Array:
         """Rows without an edge get the place of a row that they must be with."""
         alone = np.flatnonzero(self._degree <= 0)
         if not len(alone):

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._fit.parameters import estimator
-from sidelight.cluster.spectral._base import EIGEN_TOL, Embedding
+from sidelight.cluster.spectral._base import EIGEN_TOL, SpectralCoordinates
 from sidelight.cluster.spectral._constrained import _ConstrainedSpectral, plain_embedding
 from sidelight.cluster.spectral._constraint_graph import constraint_graph
 from sidelight.cluster.spectral._nystroem import Extension
@@ -18,7 +18,7 @@ from sidelight.graphs import smooth_eigenvectors
 from sidelight.tags import MethodTags
 
 #: Entailed pairs are written out up to this many.
-MOST_ENTAILED = 50_000
+MAX_ENTAILED = 50_000
 
 
 @estimator
@@ -31,8 +31,8 @@ class SpectralLearning(_ConstrainedSpectral):
     mentions, where no knowledge has .08 and 200 pairs .61. Read more in the :doc:`user guide
     </cluster/spectral>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    wine, for some amounts of it (:doc:`the comparison of all methods </does_knowledge_help>`).
+    On rows without constraints it was worse with correct constraints than without any on
+    wine, for some numbers of them (:doc:`the comparison of all methods </does_knowledge_help>`).
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class SpectralLearning(_ConstrainedSpectral):
 
     def _embed(
         self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState
-    ) -> Embedding:
+    ) -> SpectralCoordinates:
         edited = edit(W, entailed_pairs(known))
         if self.normalization == "divisive":
             return plain_embedding(edited, k, rng)
@@ -68,14 +68,14 @@ class SpectralLearning(_ConstrainedSpectral):
         values, vectors = smooth_eigenvectors(
             edited, k, random_state=rng, tol=EIGEN_TOL, normalized=False
         )
-        return Embedding(values, vectors, Extension(vectors, values))
+        return SpectralCoordinates(values, vectors, Extension(vectors, values))
 
 
 def entailed_pairs(known: Constraints) -> Pairs:
     """All pairs that follow from stated ones, where they are few and do not contradict."""
     closure = known.closure(on_contradiction="keep")
     n_pairs = closure.n_entailed_must_link + closure.n_entailed_cannot_link
-    if len(closure.contradictions) or n_pairs > MOST_ENTAILED:
+    if len(closure.contradictions) or n_pairs > MAX_ENTAILED:
         return known_pairs(known)
     together, apart = closure.must_link_pairs(), closure.cannot_link_pairs()
     return Pairs(together, np.ones(len(together)), apart, np.ones(len(apart)))

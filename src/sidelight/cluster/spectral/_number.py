@@ -13,7 +13,7 @@ from sidelight.cluster.spectral._labels import unit_rows
 ZERO = 1e-8
 
 #: A connected graph none of whose eigenvalues is this many times the one before is one cluster.
-LEAST_GAP = 1.5
+MIN_GAP = 1.5
 
 #: An even line or ring, which has no clusters, has a gap of 4; one of 5 is marked.
 MARKED_GAP = 5.0
@@ -47,7 +47,7 @@ def eigengap(eigenvalues: Array, scale: float = 1.0) -> tuple[int, float]:
     gaps = eigenvalues[parts + 1 :] / eigenvalues[parts:-1]
     if parts < most:
         best = int(np.argmax(gaps))
-        if gaps[best] >= (MARKED_GAP if parts > 1 else LEAST_GAP):
+        if gaps[best] >= (MARKED_GAP if parts > 1 else MIN_GAP):
             return parts + 1 + best, float(gaps[best])
     return max(parts, 1), np.inf if parts > 1 else float(np.max(gaps, initial=1.0))
 

@@ -24,10 +24,10 @@ from sidelight.graphs.inner import inverse_root
 RANK_TOLERANCE = 1e-10
 
 #: Share of the plain estimate of a degree that the approximate one must reach.
-LEAST_DEGREE = 1e-3
+MIN_DEGREE = 1e-3
 
 #: Factors ``μ`` below this say that a vector lives on constrained rows; it has no extension.
-LEAST_FACTOR = 1e-3
+MIN_FACTOR = 1e-3
 
 #: Rows whose similarities to the landmarks are formed at a time.
 TILE_ROWS = 4096
@@ -58,7 +58,7 @@ class Extension:
     @classmethod
     def normalized(cls, vectors: Array, factors: Array, degree: Array) -> Extension:
         """Extension of eigenvectors of ``D^{-1/2} W D^{-1/2}`` with ``μ`` and degrees ``d``."""
-        safe = np.where(factors > LEAST_FACTOR, factors, np.inf)
+        safe = np.where(factors > MIN_FACTOR, factors, np.inf)
         return cls(inverse_root(degree)[:, None] * vectors / safe)
 
     def place(self, b: Any) -> Array:
@@ -68,7 +68,7 @@ class Extension:
             return inverse_root(degree)[:, None] ** (2 if self.walk else 1) * sums
         factors = degree[:, None] - self.eigenvalues
         return np.asarray(
-            sums / np.maximum(factors, np.maximum(LEAST_FACTOR * degree, 1e-300)[:, None])
+            sums / np.maximum(factors, np.maximum(MIN_FACTOR * degree, 1e-300)[:, None])
         )
 
 
@@ -126,7 +126,7 @@ class Landmarks:
     def _places(self, b: Array) -> Array:
         # The approximate degree can even be negative far from the landmarks.
         plain = b.sum(axis=1) * self._rows_per_landmark
-        degree = np.maximum(b @ self._from_sums, np.maximum(LEAST_DEGREE * plain, 1e-300))
+        degree = np.maximum(b @ self._from_sums, np.maximum(MIN_DEGREE * plain, 1e-300))
         return np.asarray((b / np.sqrt(degree)[:, None]) @ self._roots)
 
     def _tiles(self, block: Any) -> Any:

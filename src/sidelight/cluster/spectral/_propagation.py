@@ -11,7 +11,7 @@ from scipy import sparse
 from sidelight._fit.parameters import Interval, estimator
 from sidelight._progress import stage_progress
 from sidelight._typing import Array
-from sidelight.cluster.spectral._base import Embedding
+from sidelight.cluster.spectral._base import SpectralCoordinates
 from sidelight.cluster.spectral._constrained import _ConstrainedSpectral, plain_embedding
 from sidelight.cluster.spectral._constraint_graph import constraint_graph
 from sidelight.constraints import Constraints, Pairs, known_pairs
@@ -38,8 +38,8 @@ class PropagatedSpectralClustering(_ConstrainedSpectral):
     -.05 on rows that none of them mentions, where no knowledge has .08 and 800 pairs .63.
     Read more in the :doc:`user guide </cluster/spectral>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    wine, for some amounts of it (:doc:`the comparison of all methods </does_knowledge_help>`).
+    On rows without constraints it was worse with correct constraints than without any on
+    wine, for some numbers of them (:doc:`the comparison of all methods </does_knowledge_help>`).
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class PropagatedSpectralClustering(_ConstrainedSpectral):
 
     def _embed(
         self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState
-    ) -> Embedding:
+    ) -> SpectralCoordinates:
         rescale = self.variant == "default"
         spread = propagate(W, known_pairs(known), float(self.propagation), rescale=rescale)
         return plain_embedding(spread, k, rng)

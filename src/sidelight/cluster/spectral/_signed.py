@@ -12,7 +12,7 @@ from scipy.sparse.linalg import eigsh
 
 from sidelight._fit.parameters import Auto, Interval, estimator
 from sidelight._typing import Array
-from sidelight.cluster.spectral._base import EIGEN_TOL, Embedding
+from sidelight.cluster.spectral._base import EIGEN_TOL, SpectralCoordinates
 from sidelight.cluster.spectral._constrained import _ConstrainedSpectral, plain_embedding
 from sidelight.cluster.spectral._constraint_graph import constraint_graph, signed_laplacian
 from sidelight.cluster.spectral._nystroem import Extension
@@ -39,7 +39,7 @@ class _PenalizedSpectral(_ConstrainedSpectral):
 
     def _penalized(
         self, W: sparse.csr_array, pairs: Pairs, k: int, rng: np.random.RandomState
-    ) -> Embedding:
+    ) -> SpectralCoordinates:
         share = self.penalty_ = (
             self._auto_penalty if self.penalty == "auto" else float(self.penalty)
         )
@@ -61,7 +61,9 @@ class _PenalizedSpectral(_ConstrainedSpectral):
         else:
             # At a row without constraints: (1 - γ)(u_i - Σ_j s_ij u_j) = λ u_i.
             scaled, factors = vectors, 1.0 - values / (1 - share)
-        return Embedding(values, vectors, Extension.normalized(scaled, factors, degrees(W)))
+        return SpectralCoordinates(
+            values, vectors, Extension.normalized(scaled, factors, degrees(W))
+        )
 
 
 @estimator
@@ -76,8 +78,8 @@ class SignedSpectralClustering(_PenalizedSpectral):
     which keeps all of them, agrees better with the classes of rows that no pair mentions (.42
     against .38; digits .88 against .77). Read more in the :doc:`user guide </cluster/spectral>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    satellite and wine, for some amounts of it (:doc:`the comparison of all methods
+    On rows without constraints it was worse with correct constraints than without any on
+    satellite and wine, for some numbers of them (:doc:`the comparison of all methods
     </does_knowledge_help>`).
 
     Parameters
@@ -102,7 +104,7 @@ class SignedSpectralClustering(_PenalizedSpectral):
 
     def _embed(
         self, W: sparse.csr_array, known: Constraints, k: int, rng: np.random.RandomState
-    ) -> Embedding:
+    ) -> SpectralCoordinates:
         return self._penalized(W, known_pairs(known), k, rng)
 
 

@@ -19,7 +19,7 @@ from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.cluster.spectral._base import (
     EIGEN_TOL,
-    Embedding,
+    SpectralCoordinates,
     _SpectralBase,
     n_distinct,
     nearest,
@@ -164,7 +164,7 @@ class SpectralClustering(_SpectralBase):
         return self.objective not in UNNORMALIZED
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        self._refuse_constraints_as_labels(y)
+        self._check_y_holds_labels(y)
         rows, known = self._validate_fit_in_memory(X, None, constraints)
         rng = check_random_state(self.random_state)
         self.search_: dict[str, Array] = {}
@@ -194,11 +194,13 @@ class SpectralClustering(_SpectralBase):
                 labels = self._label_by_cut(found, k, rng)
             return self._set_fitted_attributes(W, labels, known, asked)
 
-    def _embedding(self, W: sparse.csr_array, values: Array, vectors: Array) -> Embedding:
+    def _embedding(self, W: sparse.csr_array, values: Array, vectors: Array) -> SpectralCoordinates:
         if not self._normalized:
-            return Embedding(values, vectors, Extension(vectors, values), unit=False, graph=W)
+            return SpectralCoordinates(
+                values, vectors, Extension(vectors, values), unit=False, graph=W
+            )
         extension = Extension.normalized(vectors, 1 - values, degrees(W))
-        return Embedding(values, vectors, extension, graph=W)
+        return SpectralCoordinates(values, vectors, extension, graph=W)
 
     def _fit_landmarks(self, rows: Any, known: Constraints, rng: np.random.RandomState) -> Self:
         """Embed all rows by their similarities to some of them."""
@@ -229,7 +231,7 @@ class SpectralClustering(_SpectralBase):
         self._landmarks = Landmarks(np.asarray(landmarks, np.float64), self.sigma_)
         self.spectrum_, self.embedding_ = self._landmarks.fit(as_rows(rows), k)
         self.eigenvalues_ = self.spectrum_
-        found = Embedding(self.spectrum_, self.embedding_, None)
+        found = SpectralCoordinates(self.spectrum_, self.embedding_, None)
         labels, self._centers = self._label(found, k, rng)
         labels[labels < 0] = nearest(self.embedding_[labels < 0], self._centers)
         # The graph is never formed; cuts are those between the landmarks.

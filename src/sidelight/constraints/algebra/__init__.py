@@ -1,4 +1,4 @@
-"""What follows from the statements: canonical form, closure, contradictions, violations."""
+"""Algebra of the statements: canonical form, closure, contradictions, violations."""
 
 from sidelight._lazy import attach
 

@@ -19,7 +19,7 @@ from sidelight.constraints.algebra._canonical import RowIndex, as_ids
 from sidelight.constraints.algebra._plain import plain
 from sidelight.exceptions import ConstraintWarning, SidelightError, UnknownIds
 
-#: So many ids are shown in a message.
+#: Largest number of ids shown in a message.
 SHOWN = 3
 
 
@@ -30,7 +30,7 @@ def index_of(values: Any) -> Any:
 
 
 def is_numbered(index: Any) -> bool:
-    """Whether an index is 0, 1, 2 ... in this order, which says nothing but the position."""
+    """Whether an index is 0, 1, 2 ... in this order: positions, not names."""
     if getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1:
         return True
     if getattr(index.dtype, "kind", "O") not in "iu":
@@ -63,7 +63,7 @@ def adopted_ids(pairs: Any, **classes: Any) -> Array | None:
 
 
 def align(known: Any, rows: Any, what: str = "X", *, hint: bool = True) -> Any:
-    """Constraints in the order of the rows of a pandas object; as they are for anything else."""
+    """Constraints in the order of the rows of a pandas object; unchanged for anything else."""
     if known.ids is None:
         return known
     places = rows_in_order(known.row_index, known.n_samples, rows, what, hint=hint)

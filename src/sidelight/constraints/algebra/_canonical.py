@@ -1,4 +1,4 @@
-"""Turning what users give (ids, pairs, weights, classes) into canonical arrays."""
+"""What users give (ids, pairs, weights, classes) as canonical arrays, and the fields they make."""
 
 from __future__ import annotations
 
@@ -10,13 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight.constraints.algebra._classes import Classes
-from sidelight.constraints.algebra._plain import as_words, is_missing, plain, row_key
+from sidelight.constraints.algebra._plain import (
+    Classes,
+    as_words,
+    is_missing,
+    plain,
+    recode,
+    row_key,
+)
 from sidelight.exceptions import InconsistentConstraints, SidelightError, UnknownIds
 from sidelight.io.inner import alike_hint
 
 # A pair is sorted as the one number i * n + j, which must fit into 64 bits.
-MOST_ROWS = 3_037_000_499
+MAX_ROWS = 3_037_000_499
 
 
 class StatementKind(NamedTuple):
@@ -67,7 +73,7 @@ class StatedPairs(NamedTuple):
 
 
 class Statements(NamedTuple):
-    """Everything that a set of constraints states, and notes on how it came about."""
+    """All statements of a set of constraints, and notes on how it came about."""
 
     must_link: StatedPairs
     cannot_link: StatedPairs
@@ -167,7 +173,7 @@ def as_positions(pairs: Any, what: str, index: RowIndex | None, n_samples: int) 
         return np.empty((0, 2), np.int64)
     if index is not None:
         positions = index.positions(_like_ids(values, index.ids))
-        _refuse_unknown(values, positions, what, index.ids)
+        _check_known_ids(values, positions, what, index.ids)
         return positions
     positions = whole_numbers(values, f"{what} must hold row positions (or pass ids=)")
     outside = (positions < 0) | (positions >= n_samples)
@@ -303,7 +309,7 @@ def _like_ids(values: Array, ids: Array) -> Array:
     return values
 
 
-def _refuse_unknown(values: Array, positions: IntArray, what: str, ids: Array) -> None:
+def _check_known_ids(values: Array, positions: IntArray, what: str, ids: Array) -> None:
     unknown = positions < 0
     if not unknown.any():
         return
@@ -347,7 +353,7 @@ def _count(number: int, what: str, of: str, done: str) -> str:
 
 
 def number_of_rows(n_samples: Any, index: RowIndex | None, *values: Any) -> int:
-    """Number of rows, as far as anything tells it; all that tell must agree on the shape later."""
+    """Number of rows: ``n_samples``, or the length of the first argument that has one."""
     if n_samples is None:
         lengths = [] if index is None else [len(index.ids)]
         lengths += [len(value) for value in values if _has_rows(value)]
@@ -360,8 +366,8 @@ def number_of_rows(n_samples: Any, index: RowIndex | None, *values: Any) -> int:
         n = operator.index(n_samples)
     except TypeError as error:
         raise SidelightError(f"n_samples must be a whole number, got {n_samples!r}.") from error
-    if not 0 <= n <= MOST_ROWS:
-        raise SidelightError(f"n_samples must be between 0 and {MOST_ROWS}, got {n}.")
+    if not 0 <= n <= MAX_ROWS:
+        raise SidelightError(f"n_samples must be between 0 and {MAX_ROWS}, got {n}.")
     if index is not None and len(index.ids) != n:
         raise SidelightError(f"There are {len(index.ids)} ids for n_samples={n} rows.")
     return n
@@ -388,3 +394,81 @@ def name_rows(positions: Any, ids: Array | None) -> list[str]:
     if ids is None:
         return [f"row {row}" for row in rows.tolist()]
     return [repr(row_id) for row_id in ids[rows].tolist()]
+
+
+# What makes two sets equal; the notes on how one was read do not.
+FIELDS = (
+    "n_samples",
+    *(name for kind in PAIR_KINDS for name in (kind.field, f"{kind.field}_weight")),
+    *(name for kind in CLASS_KINDS for name in (kind.field, kind.names_field)),
+    "ids",
+)
+
+
+def canonical_fields(
+    n_samples: int, index: RowIndex | None, statements: Statements, *, report: bool
+) -> dict[str, Any]:
+    """Fields from statements in any order; equal statements give equal fields.
+
+    With ``report`` the notes list which of the statements were merged or dropped.
+    """
+    ids = None if index is None else index.ids
+    fields: dict[str, Any] = {"n_samples": n_samples, "ids": ids, "_cache": {"index": index}}
+    notes = list(statements.notes)
+    for kind in PAIR_KINDS:
+        merged, changes = merge_pairs(getattr(statements, kind.field), kind.word, n_samples, ids)
+        fields |= {kind.field: frozen(merged.rows), f"{kind.field}_weight": frozen(merged.weight)}
+        notes += changes if report else []
+    for kind in CLASS_KINDS:
+        classes = recode(getattr(statements, kind.field))
+        codes, names = (None, np.empty(0, np.int64)) if classes is None else classes
+        fields[kind.field] = None if codes is None else frozen(codes)
+        fields[kind.names_field] = frozen(names)
+    return {**fields, "notes": tuple(notes)}
+
+
+def state(known: Any) -> tuple[Any, ...]:
+    """Values of the fields that make two sets equal."""
+    return tuple(getattr(known, name) for name in FIELDS)
+
+
+def same(first: Any, second: Any) -> bool:
+    """Whether two fields are equal."""
+    if first is None or second is None:
+        return first is second
+    return first is second or np.array_equal(first, second)
+
+
+def hashable(value: Any) -> Any:
+    """Something that is equal, and hashes alike, for equal fields."""
+    if not isinstance(value, np.ndarray):
+        return value
+    # Equal arrays of words may be padded to different widths, so their bytes will not do.
+    return tuple(value.tolist()) if value.dtype.kind in "OU" else value.tobytes()
+
+
+def rebuild(kind: type[Any], values: tuple[Any, ...], notes: tuple[str, ...]) -> Any:
+    """Unpickle; arrays come back writable and have to be frozen again."""
+    for value in values:
+        if isinstance(value, np.ndarray):
+            frozen(value)
+    fields = dict(zip(FIELDS, values, strict=True))
+    index = None if fields["ids"] is None else RowIndex(fields["ids"])
+    new = object.__new__(kind)
+    new._set(**fields, notes=notes, _cache={"index": index})
+    return new
+
+
+def check_same_rows(first: Any, second: Any) -> None:
+    """Raise unless two sets are about the same rows."""
+    if type(second) is not type(first):
+        raise TypeError(f"Expected {type(first).__name__}, got {type(second).__name__}.")
+    if first.n_samples != second.n_samples:
+        raise SidelightError(
+            f"The two sets are about {first.n_samples} and {second.n_samples} rows; "
+            "make them about the same rows first."
+        )
+    if not same(first.ids, second.ids):
+        raise SidelightError(
+            "The two sets name their rows by different ids; make both with the same ids."
+        )

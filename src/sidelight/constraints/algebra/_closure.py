@@ -27,12 +27,12 @@ from sidelight.constraints.algebra._canonical import frozen
 from sidelight.exceptions import SidelightError
 
 # More pairs than this are not written out: 16 bytes each.
-MOST_PAIRS = 50_000_000
+MAX_PAIRS = 50_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Closure:
-    r"""What follows from the stated must-links, cannot-links, labels and groups.
+    r"""Consequences of the stated must-links, cannot-links, labels and groups.
 
     Components are the classes of the must-link equivalence, numbered by their smallest row; the
     entailed cannot-links are kept between components and never written out unless asked,
@@ -131,7 +131,7 @@ class Closure:
     @cached_property
     def _conflicts(self) -> tuple[IntArray, FloatArray]:
         homes = np.unique(self._class_component)
-        _refuse_too_many(len(homes) * (len(homes) - 1) // 2, "conflicts between classes")
+        _check_number(len(homes) * (len(homes) - 1) // 2, "conflicts between classes")
         if len(homes) < 2:
             return self._stated_edges, self._stated_weight
         first, second = np.triu_indices(len(homes), k=1)
@@ -161,13 +161,13 @@ class Closure:
 
     def must_link_pairs(self) -> IntArray:
         """All pairs of rows that must be together, sorted, shape (n_entailed_must_link, 2)."""
-        _refuse_too_many(self.n_entailed_must_link, "entailed must-links")
+        _check_number(self.n_entailed_must_link, "entailed must-links")
         order, indptr = self.members()
         return _sorted_pairs(pairs_inside(order, indptr, self.n_entailed_must_link))
 
     def cannot_link_pairs(self) -> IntArray:
         """All pairs of rows that must be apart, sorted, shape (n_entailed_cannot_link, 2)."""
-        _refuse_too_many(self.n_entailed_cannot_link, "entailed cannot-links")
+        _check_number(self.n_entailed_cannot_link, "entailed cannot-links")
         order, indptr = self.members()
         pairs = pairs_across(order, indptr, self.conflicts, self.n_entailed_cannot_link)
         return _sorted_pairs(pairs)
@@ -278,9 +278,9 @@ def _sorted_pairs(pairs: Array) -> IntArray:
     return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
 
 
-def _refuse_too_many(number: int, what: str) -> None:
-    if number > MOST_PAIRS:
+def _check_number(number: int, what: str) -> None:
+    if number > MAX_PAIRS:
         raise SidelightError(
-            f"There are {number:,} {what}, too many to write out (the limit is {MOST_PAIRS:,}); "
+            f"There are {number:,} {what}, too many to write out (the limit is {MAX_PAIRS:,}); "
             "work with components instead."
         )

@@ -15,8 +15,8 @@ from sidelight.constraints.algebra._canonical import (
     StatedPairs,
     Statements,
 )
-from sidelight.constraints.algebra._classes import Classes
 from sidelight.constraints.algebra._closure import components, first_appearances
+from sidelight.constraints.algebra._plain import Classes
 from sidelight.exceptions import InconsistentConstraints, SidelightError
 
 

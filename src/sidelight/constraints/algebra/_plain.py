@@ -1,19 +1,22 @@
-"""What users give, one value per row, as plain arrays: dates stay dates, None stays None."""
+"""What users give, one value per row, as plain arrays, and as codes and names of classes."""
 
 from __future__ import annotations
 
 import contextlib
 import datetime
-from collections.abc import Hashable, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from decimal import Decimal
 from enum import Enum
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from sidelight._typing import Array
-from sidelight.exceptions import SidelightError
+from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
+from sidelight._words import counted
+from sidelight.exceptions import ConstraintWarning, SidelightError
 
 # Longer words are kept as Python objects: a NumPy array pads every word to the longest.
 LONGEST_WORD = 64
@@ -55,7 +58,7 @@ def _as_array(values: Any) -> Array:
         return values
     if hasattr(values, "__array__"):
         array = np.asarray(values)
-        if array.dtype.kind in "mM":  # the objects of pandas know about time zones and nanoseconds
+        if array.dtype.kind in "mM":  # the objects of pandas hold time zones and nanoseconds
             for to_list in ("to_list", "to_pylist"):
                 if hasattr(values, to_list):
                     return _objects(getattr(values, to_list)())
@@ -78,7 +81,7 @@ def _moments(array: Array) -> Array:
 
 
 def as_moment(value: Any) -> Any:
-    """A date or duration of NumPy as Python's own where that is exact; anything else as it is."""
+    """A NumPy date or duration as Python's own where that is exact; anything else unchanged."""
     if not isinstance(value, np.datetime64 | np.timedelta64):
         return value
     if np.isnat(value):
@@ -90,7 +93,7 @@ def as_moment(value: Any) -> Any:
 
 
 def row_key(value: Any) -> Any:
-    """What an id is looked up by: one day is one id, however it is written."""
+    """Key by which an id is looked up: one day is one id, however it is written."""
     value = as_moment(value)
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
         return datetime.datetime.combine(value, datetime.time())
@@ -183,9 +186,142 @@ _NUMBERS = (Integral, Real, Decimal)
 
 
 def is_unknown(value: Any) -> bool:
-    """Whether a label says "not known": missing, -1 as a number, or an empty word."""
+    """Whether a label marks an unknown class: missing, -1 as a number, or an empty word."""
     if isinstance(value, str | bytes):
         return not value.strip()
     if isinstance(value, bool | np.bool_):
         return False
     return is_missing(value) or (isinstance(value, _NUMBERS) and bool(value == -1))
+
+
+class Classes(NamedTuple):
+    """Codes of the rows (-1 = none) and the names of the codes."""
+
+    codes: IntArray
+    names: Array
+
+
+def as_codes(given: Array | None, n_samples: int, what: str) -> Classes | None:
+    """Classes of the rows as codes (-1 = unknown) and the sorted names of the classes.
+
+    Unknown is -1 (also as a word), whatever :func:`read_classes` takes for unknown. Names are
+    compared by their text and are whole numbers when all of them look like it, because a text file
+    cannot distinguish ``1`` from ``"1"``.
+    """
+    if given is None:
+        return None
+    if given.shape != (n_samples,):
+        raise SidelightError(
+            f"{what} must hold one entry per row, shape ({n_samples},), got {given.shape}."
+        )
+    codes, names = read_classes(given, what)
+    if names.dtype.kind == "U":
+        codes = np.where(np.append(names == "-1", False)[codes], -1, codes)
+    return recode(Classes(codes, names))
+
+
+def read_classes(given: Array, what: str) -> Classes:
+    """Number the classes of a plain array (:func:`~._plain.plain`); the unknown ones are -1.
+
+    Unknown is -1, None, NaN, NaT, NA or an empty word. The words ``"nan"``, ``"NaN"``, ``"NaT"``
+    and ``"<NA>"`` are what NumPy and pandas make of a missing value on the way to text
+    (``np.array(["a", np.nan])``): they are unknown too, with a warning, since a class might really
+    be called so.
+    """
+    if given.dtype.kind in "if":
+        return _read_numbers(given, what)
+    texts, code = _read_objects(given, what)
+    unknown = texts == ""
+    lost = np.isin(texts, MISSING_WORDS)
+    if lost.any():
+        _warn_of_missing_words(texts[lost], int(lost[code].sum()), what)
+    names, rank = np.unique(texts[~(unknown | lost)], return_inverse=True)
+    codes = np.full(len(texts), -1, np.int64)
+    codes[~(unknown | lost)] = rank.reshape(-1)
+    return Classes(codes[code.reshape(-1)], names)
+
+
+def _read_numbers(given: Array, what: str) -> Classes:
+    known = given != -1
+    if given.dtype.kind == "f":
+        if np.isinf(given).any():
+            raise SidelightError(f"{what} holds an infinite number; use -1 for unknown.")
+        known &= ~np.isnan(given)
+    codes = np.full(len(given), -1, np.int64)
+    names, code = np.unique(given[known], return_inverse=True)
+    codes[known] = code.reshape(-1)
+    return Classes(codes, names)
+
+
+def _read_objects(given: Array, what: str) -> tuple[npt.NDArray[np.str_], IntArray]:
+    """Texts of the distinct values ("" for unknown), and the place of every row among them.
+
+    A dictionary finds the few different words among many rows in a fraction of the time of sorting.
+    """
+    values = given.tolist()
+    places: dict[Any, int] = {}
+    try:
+        code = [places.setdefault(key, len(places)) for key in _keys(values)]
+    except TypeError:  # something that cannot be a class, or a missing value that has no hash
+        for value in values:
+            check_nameable(value, what)
+        return _read_objects(np.fromiter(map(_or_none, values), object, len(values)), what)
+    texts = [_class_text(value, what) for _, value in places]
+    return np.array(texts, dtype=str), np.array(code, dtype=np.int64)
+
+
+def _keys(values: list[Any]) -> Iterable[tuple[type, Any]]:
+    """Values with their types: to Python True, 1 and 1.0 are equal."""
+    return zip(map(type, values), values, strict=True)
+
+
+def _or_none(value: Any) -> Any:
+    return None if is_missing(value) else value
+
+
+def _class_text(value: Any, what: str) -> str:
+    if is_unknown(value):
+        return ""
+    check_nameable(value, what)
+    return text_of(value).strip()
+
+
+def _warn_of_missing_words(words: Array, n_rows: int, what: str) -> None:
+    shown = " and ".join(sorted({repr(word) for word in words.tolist()}))
+    warn(
+        f"{what} holds the word {shown} in {counted(n_rows, 'row')}, which is what a missing value "
+        "becomes as text: taken for unknown. Give unknown classes as None or -1; a class that is "
+        "really called so needs another name.",
+        ConstraintWarning,
+    )
+
+
+def recode(classes: Classes | None) -> Classes | None:
+    """Classes in canonical form: only names that occur, sorted; None if there are none."""
+    if classes is None:
+        return None
+    codes, names = classes
+    used = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(names)))
+    if not len(used):
+        return None
+    ordered, rank = _name_classes(names[used])
+    new_code = np.full(len(names) + 1, -1, np.int64)
+    new_code[used] = rank
+    return Classes(new_code[codes], ordered)
+
+
+def _name_classes(names: Array) -> tuple[Array, IntArray]:
+    """Sorted class names, as whole numbers when all look like it, and the rank of each name."""
+    if names.dtype.kind == "f" and np.all(names == np.round(names)):
+        names = names.astype(np.int64)
+    elif names.dtype.kind == "f":
+        names = np.array([text_of(value) for value in names.tolist()])
+    if names.dtype.kind == "U":
+        try:
+            numbers = names.astype(np.int64)
+        except (ValueError, OverflowError):
+            numbers = None
+        if numbers is not None and np.array_equal(numbers.astype(str), names):
+            names = numbers
+    ordered, rank = np.unique(names, return_inverse=True)
+    return ordered, rank.astype(np.int64)

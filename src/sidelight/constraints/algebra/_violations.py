@@ -12,14 +12,13 @@ from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.constraints.algebra._canonical import frozen
-from sidelight.constraints.algebra._classes import read_classes
-from sidelight.constraints.algebra._plain import is_unknown, plain
+from sidelight.constraints.algebra._plain import is_unknown, plain, read_classes
 from sidelight.exceptions import SidelightError
 
 
 @dataclass(frozen=True, eq=False)
 class Violations:
-    """Stated things that a clustering does not keep; true when there are any.
+    """Statements that a clustering violates; true when there are any.
 
     A row with the cluster -1 (noise), None or NaN is in no cluster: it is together with nothing.
 
@@ -90,7 +89,7 @@ class Violations:
 
     @property
     def satisfied(self) -> float:
-        """Fraction of the stated things that are kept; 1 when nothing was stated."""
+        """Fraction of the statements that are satisfied; 1 when there are none."""
         return 1.0 - self.n / self.n_stated if self.n_stated else 1.0
 
     def as_dict(self) -> dict[str, Any]:
@@ -102,7 +101,7 @@ class Violations:
         return {"n": self.n, "n_stated": self.n_stated, "satisfied": self.satisfied, **violated}
 
     def describe(self, limit: int = 10) -> list[str]:
-        """Say what is violated, by the user's own ids, in at most ``limit`` sentences."""
+        """Describe the violated statements, by the user's ids, in at most ``limit`` sentences."""
         sentences: list[str] = []
         for sentence_of, things in (
             (self._must_link_sentence, self.must_link),

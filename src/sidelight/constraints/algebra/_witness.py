@@ -13,8 +13,8 @@ from sidelight._typing import Array, IntArray
 from sidelight.constraints.algebra._closure import Closure
 from sidelight.exceptions import InconsistentConstraints
 
-# A search may walk through a whole component, so only so many contradictions are compared.
-MOST_SEARCHES = 300
+# A search may walk through a whole component: the number of contradictions compared is limited.
+MAX_SEARCHES = 300
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class _Graph:
         return chain
 
     def link_kinds(self, chain: IntArray) -> tuple[str, ...]:
-        """What joins each row of a chain to the next; stated pairs come first."""
+        """Kind of the link between each row of a chain and the next; stated pairs come first."""
         low = np.minimum(chain[:-1], chain[1:])
         high = np.maximum(chain[:-1], chain[1:])
         stated = np.isin(low * self.n + high, self.must_link[:, 0] * self.n + self.must_link[:, 1])
@@ -86,7 +86,7 @@ def find_witness(known: Any, closure: Closure) -> Witness:
     graph = _Graph(known.n_samples, known.must_link, labels, known.groups)
     best, apart = np.empty(0, np.int64), ""
     longest = known.n_samples
-    for first, second in closure.contradicted[:MOST_SEARCHES].tolist():
+    for first, second in closure.contradicted[:MAX_SEARCHES].tolist():
         if longest == 0:
             break
         chain = graph.chain_between(first, second, longest)
@@ -94,7 +94,7 @@ def find_witness(known: Any, closure: Closure) -> Witness:
             best, apart, longest = chain, "cannot-link", len(chain) - 2
     # The shortest chain between any two classes meets no third class on its way.
     classes = [] if labels is None else np.unique(labels[closure.joined_classes]).tolist()
-    for code in classes[:MOST_SEARCHES]:
+    for code in classes[:MAX_SEARCHES]:
         if longest == 0:
             break
         chain = graph.chain_from_class(code, longest)

@@ -1,4 +1,4 @@
-"""Conditions on what every cluster holds: at least so many rows with a property."""
+"""Conditions on every cluster: a least number of rows with a property."""
 
 from sidelight._lazy import attach
 

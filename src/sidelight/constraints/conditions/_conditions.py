@@ -1,4 +1,4 @@
-"""Conditions on what every cluster holds: at least so many rows with a property."""
+"""Conditions on every cluster: a least number of rows with a property."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sidelight.exceptions import InfeasibleConstraints, SidelightError
 
 
 class Conditions:
-    r"""What every cluster has to hold: at least so many rows with a property, for each of several.
+    r"""Conditions on every cluster: a least number of rows with a property, for several properties.
 
     .. math::
         |\{i \in W_j : l_i = h\}| \ge m_{jh} , \qquad h = 1, \dots, k
@@ -197,8 +197,8 @@ class Conditions:
             f"at least {number_text(m)} of {int(self.members[:, j].sum()):,} {name!r}"
             for j, (name, m) in enumerate(zip(self.names, self.least, strict=True))
         ]
-        said = ", ".join(parts) or "none"
-        return f"<Conditions on clusters of {counted(self.n_samples, 'row')}: {said}>"
+        text = ", ".join(parts) or "none"
+        return f"<Conditions on clusters of {counted(self.n_samples, 'row')}: {text}>"
 
     # --- more of them -------------------------------------------------------------------------
 
@@ -235,7 +235,7 @@ class Conditions:
         Raises
         ------
         SidelightError
-            If an expression cannot be read, or says nothing that can be counted.
+            If an expression cannot be read, or holds nothing that can be counted.
 
         Examples
         --------
@@ -305,13 +305,13 @@ class Conditions:
 
     @property
     def row_index(self) -> RowIndex | None:
-        """Where each id is."""
+        """Position of each id."""
         index: RowIndex | None = self._cache["index"]
         return index
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is asked for."""
+        """Whether there are no conditions."""
         return not any(np.any(np.asarray(m) > 0) for m in self.least)
 
     # --- what they mean for clusters ----------------------------------------------------------
@@ -345,7 +345,7 @@ class Conditions:
         return out
 
     def check_feasible(self, n_clusters: int) -> None:
-        """Raise unless some partition into so many clusters meets all conditions.
+        """Raise unless some partition into ``n_clusters`` clusters meets all conditions.
 
         Every condition alone is a matter of counting; conditions that share rows are put to a
         small integer program.
@@ -409,7 +409,7 @@ class Conditions:
         return out
 
     def unmet(self, labels: Any, n_clusters: int | None = None) -> list[str]:
-        """Say of every cluster that has too few rows with a property so, in words.
+        """Sentences about every cluster that has too few rows with a property.
 
         Parameters
         ----------

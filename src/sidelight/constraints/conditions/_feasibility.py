@@ -19,17 +19,17 @@ def too_many(name: str, m: Any, have: int, least: IntArray) -> InfeasibleConstra
     """Error about a condition that needs more rows than have its property."""
     k, need = len(least), int(least.sum())
     if np.ndim(m):
-        said = f"{k} clusters with {number_text(m)} of {name!r} need"
+        needs = f"{k} clusters with {number_text(m)} of {name!r} need"
         remedy = f"ask for {need - have} fewer in all"
     else:
-        said = f"{k} clusters with at least {m} of {name!r} each need"
+        needs = f"{k} clusters with at least {m} of {name!r} each need"
         fewer = have // int(m)
         options = [f"at most {have // k} per cluster"] if have >= k else []
         if fewer:
             options.append(worded(f"at most n_clusters={fewer}", f"at most -k {fewer}"))
         remedy = f"ask for {' or '.join(options)}" if options else "drop the condition"
     return InfeasibleConstraints(
-        f"{said} at least {need} rows with it (there {'is' if have == 1 else 'are'} {have}): "
+        f"{needs} at least {need} rows with it (there {'is' if have == 1 else 'are'} {have}): "
         f"{remedy}.",
         k=k,
         sufficient_k=None if np.ndim(m) else have // int(m) or None,

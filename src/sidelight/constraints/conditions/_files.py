@@ -43,13 +43,13 @@ def read_file(
     names = list(dict.fromkeys(columns["condition"]))
     masks = {name: np.zeros(n_rows, dtype=bool) for name in names}
     least: dict[str, Any] = {}
-    for record, (name, said) in enumerate(
+    for record, (name, text) in enumerate(
         zip(columns["condition"], columns["at_least"], strict=True)
     ):
-        if least.setdefault(name, said) != said:
-            raise trouble(record, f"{name!r} is to hold {least[name]} and {said} at least.")
-    number = {name: _least(said, name, trouble) for name, said in least.items()}
-    of_all = np.array([said == ALL for said in columns["row"]], dtype=bool)
+        if least.setdefault(name, text) != text:
+            raise trouble(record, f"{name!r} is to hold {least[name]} and {text} at least.")
+    number = {name: _least(text, name, trouble) for name, text in least.items()}
+    of_all = np.array([text == ALL for text in columns["row"]], dtype=bool)
     codes = np.array([names.index(name) for name in columns["condition"]], dtype=np.int64)
     for j, name in enumerate(names):
         own = codes == j
@@ -91,15 +91,15 @@ def _text(value: Any) -> str:
     return "" if value is None else text_of(value)
 
 
-def _least(said: str, name: str, trouble: Trouble) -> Any:
+def _least(text: str, name: str, trouble: Trouble) -> Any:
     try:
-        numbers = [int(part) for part in said.split(MARK)]
+        numbers = [int(part) for part in text.split(MARK)]
     except ValueError:
         numbers = [-1]
     if min(numbers) < 0:
         raise trouble(
             None,
-            f"{name!r}: at_least is {said!r}, which is no whole number of rows, nor one per "
+            f"{name!r}: at_least is {text!r}, which is no whole number of rows, nor one per "
             f"cluster with {MARK!r} between them.",
         )
     if len(numbers) == 1:
@@ -109,7 +109,7 @@ def _least(said: str, name: str, trouble: Trouble) -> Any:
     return least
 
 
-def _positions(said: list[str], n_rows: int, index: RowIndex | None, trouble: Trouble) -> Array:
+def _positions(texts: list[str], n_rows: int, index: RowIndex | None, trouble: Trouble) -> Array:
     """Positions of the rows that lines name; 0 for all rows."""
     if index is None:
         places = {str(row): row for row in range(n_rows)}
@@ -118,8 +118,8 @@ def _positions(said: list[str], n_rows: int, index: RowIndex | None, trouble: Tr
         for row, value in enumerate(index.ids.tolist()):
             places[text_of(value)] = row
             places.setdefault(harmless(text_of(value)), row)
-    out = np.zeros(len(said), dtype=np.int64)
-    for record, name in enumerate(said):
+    out = np.zeros(len(texts), dtype=np.int64)
+    for record, name in enumerate(texts):
         if name == ALL:
             continue
         if name not in places:
@@ -165,7 +165,9 @@ def _to_table(conditions: Any, change: bool) -> Any:
     for name, m, mask in zip(conditions.names, conditions.least, conditions.members.T, strict=True):
         own = [ALL] if mask.all() else [shown[row] for row in np.flatnonzero(mask)]
         if not own:
-            raise SidelightError(f"No row counts for {name!r}, so that no line could tell of it.")
+            raise SidelightError(
+                f"No row counts for {name!r}: a file of rows cannot hold this condition."
+            )
         names += [name] * len(own)
         least += [str(m) if np.ndim(m) == 0 else MARK.join(map(str, m))] * len(own)
         rows += own

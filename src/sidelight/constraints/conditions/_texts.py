@@ -44,13 +44,13 @@ _COMPARISON = re.compile(
 _JOINT = re.compile(r"(and|or)\b", re.IGNORECASE)
 _COLUMN = re.compile(r"""\s*(?:"([^"]+)"|([^\W\d][\w.]*))\s*\Z""")
 
-#: So many rows are named in a message.
+#: Largest number of rows named in a message.
 SHOWN = 3
 
 
 @dataclass(frozen=True)
 class Condition:
-    """At least so many rows of these."""
+    """Condition: at least ``least`` rows of the cluster match."""
 
     name: str
     mask: Array
@@ -59,7 +59,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Read:
-    """What expressions say, and notes on those that say nothing."""
+    """Conditions parsed from expressions, and notes on those that match no row."""
 
     conditions: list[Condition]
     notes: tuple[str, ...]
@@ -69,7 +69,7 @@ def read_expressions(
     columns: Mapping[str, Any], texts: list[str], n_rows: int, ids: Array | None
 ) -> Read:
     """Read expressions on the columns of a table."""
-    reader = _Reader(columns, n_rows, ids)
+    reader = _ExpressionReader(columns, n_rows, ids)
     found = [reader.read(text) for text in texts]
     return Read([one for one in found if one is not None], tuple(reader.notes))
 
@@ -87,7 +87,7 @@ def columns_in(text: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-class _Reader:
+class _ExpressionReader:
     """Expressions on one table."""
 
     def __init__(self, columns: Mapping[str, Any], n_rows: int, ids: Array | None) -> None:

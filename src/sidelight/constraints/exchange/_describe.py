@@ -1,4 +1,4 @@
-"""What a set of statements says and whether it can be kept, in words and rows."""
+"""Summaries of a set of statements and of its feasibility, in words and rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def describe(known: Any) -> str:
-    """What is stated, in one line."""
+    """Summary of the statements in one line."""
     pairs = {kind.word: len(getattr(known, kind.field)) for kind in PAIR_KINDS}
     parts = [counted(number, word) for word, number in pairs.items() if number]
     if known.labels is not None:
@@ -32,7 +32,7 @@ def describe(known: Any) -> str:
 
 
 def summarize(known: Any) -> str:
-    """What is stated and what follows, in a few lines."""
+    """Summary of the statements and their consequences in a few lines."""
     closure = known.closure(on_contradiction="keep")
     lines = [
         f"{counted(known.n_samples, 'row')}: {describe(known)}.",

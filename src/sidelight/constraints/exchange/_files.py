@@ -53,7 +53,7 @@ def read_file(blank: Any, path: str | os.PathLike[str]) -> Any:
 
 
 def rows_named_in(path: str | os.PathLike[str]) -> set[str]:
-    """Everything that a file of constraints names rows by, as text."""
+    """Names of rows in a file of constraints, as text."""
     return named_rows(_read_columns(Path(path))[0])
 
 
@@ -93,7 +93,7 @@ def file_format(path: Path) -> str:
 
 
 def file_trouble(path: Path, place: Callable[[int], tuple[str, int | None]]) -> Trouble:
-    """Maker of errors about a file; ``place`` says in words and as a line where a record is."""
+    """Maker of errors about a file; ``place`` gives the place of a record as words and a line."""
 
     def trouble(record: int | None, problem: str, ids: Sequence[Any] = ()) -> SidelightError:
         words, line = ("", None) if record is None else place(record)

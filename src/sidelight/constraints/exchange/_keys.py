@@ -27,7 +27,7 @@ def cannot_links_from_keys(
         The key of every record: a name, a number; None, NaN, "" or -1 where it is unknown, which
         leaves the record out.
     n_pairs : int, default=50_000
-        Largest number of pairs. Where more keys differ, so many are drawn, all pairs with the same
+        Largest number of pairs. Where more keys differ, these are drawn, all pairs with the same
         probability; their number would grow with the square of the records.
     ids : sequence of length n_samples, default=None
         Ids of the records.
@@ -57,7 +57,9 @@ def cannot_links_from_keys(
     before = np.concatenate([[0], np.cumsum(len(rows) - behind)])
     n_all = int(before[-1])
     if not n_all:
-        raise SidelightError("No two records have different keys, so that they tell nothing apart.")
+        raise SidelightError(
+            "No two records have different keys: there are no pairs to keep apart."
+        )
     chosen = np.arange(n_all) if n_all <= n_pairs else _draw(n_all, int(n_pairs), random_state)
     first = np.searchsorted(before, chosen, side="right") - 1
     second = behind[first] + chosen - before[first]

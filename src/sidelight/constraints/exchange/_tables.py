@@ -17,9 +17,9 @@ from sidelight.constraints.algebra._canonical import (
     StatedPairs,
     Statements,
 )
-from sidelight.constraints.algebra._classes import Classes
 from sidelight.constraints.algebra._plain import (
     MISSING_WORDS,
+    Classes,
     as_words,
     check_nameable,
     is_missing,
@@ -93,7 +93,7 @@ def from_columns(blank: Any, columns: Mapping[str, Array], trouble: Trouble) -> 
     ignored = [name for name in columns if name.strip().lower() not in (*NEEDED, "weight")]
     notes = tuple(f"The column {name!r} was ignored." for name in ignored)
     kind = _kinds(given["kind"], trouble)
-    reader = _Reader(blank, given["i"], given["j"], trouble)
+    reader = _IdResolver(blank, given["i"], given["j"], trouble)
     weight = _weights(given.get("weight"), kind, trouble)
     stated: dict[str, Any] = {}
     for one in PAIR_KINDS:
@@ -104,7 +104,7 @@ def from_columns(blank: Any, columns: Mapping[str, Array], trouble: Trouble) -> 
 
 
 def named_rows(columns: Mapping[str, Array]) -> set[str]:
-    """Everything that columns in the long format name rows by; nothing where they are not clear."""
+    """Names of rows in columns of the long format; empty where the columns are not clear."""
     given = {name.strip().lower(): _texts(column) for name, column in columns.items()}
     if not set(NEEDED) <= set(given):
         return set()
@@ -113,7 +113,7 @@ def named_rows(columns: Mapping[str, Array]) -> set[str]:
     return {*given["i"].tolist(), *given["j"][pairs].tolist()}
 
 
-class _Reader:
+class _IdResolver:
     """Resolves the two columns that name rows and classes."""
 
     def __init__(self, blank: Any, i: Array, j: Array, trouble: Trouble) -> None:
@@ -335,7 +335,7 @@ def find_ids(values: Array, index: RowIndex) -> IntArray:
 
 
 def _find_words(values: Array, index: RowIndex) -> IntArray:
-    """Positions of words as they are, or else without the spaces and the apostrophe at them."""
+    """Positions of words, matched exactly or else without spaces and an apostrophe around them."""
     words = values if values.dtype.kind == "U" else as_words(list(map(_as_is, values.tolist())))
     positions = index.positions(words)
     for change in (str.strip, as_typed):

@@ -55,7 +55,7 @@ def canonical_edges(
     notes = []
     loops = low == high
     if loops.any():
-        _refuse_negative_loops(low[loops], values[loops], ids)
+        _check_no_negative_loops(low[loops], values[loops], ids)
         notes.append(
             f"{counted(int(loops.sum()), 'edge')} of an object with itself dropped: it always "
             "agrees."
@@ -131,7 +131,7 @@ def as_scores(scores: Any, pairs: IntArray, ids: Array | None) -> FloatArray:
     return values
 
 
-def _refuse_negative_loops(loops: IntArray, scores: FloatArray, ids: Array | None) -> None:
+def _check_no_negative_loops(loops: IntArray, scores: FloatArray, ids: Array | None) -> None:
     negative = np.flatnonzero(scores < 0)
     if len(negative):
         (name,) = canonical.name_rows(loops[negative[:1]], ids)

@@ -1,4 +1,4 @@
-"""What a user passes to ``fit`` as relations."""
+"""Relations as users pass them to ``fit``."""
 
 from __future__ import annotations
 

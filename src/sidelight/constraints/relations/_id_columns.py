@@ -18,7 +18,7 @@ from sidelight.exceptions import SidelightError
 from sidelight.io.inner import alike_hint
 
 
-class Coded(NamedTuple):
+class CodedIds(NamedTuple):
     """Columns of ids: the different ids, and which of them is where (-1 where it is missing)."""
 
     values: Array
@@ -76,7 +76,7 @@ def _whole_or_objects(column: Any) -> Any:
         return plain(column.to_pylist())
 
 
-def encode(columns: list[Any]) -> Coded:
+def encode(columns: list[Any]) -> CodedIds:
     """Different values of columns of equal length, and codes of shape (m, number of columns)."""
     import pyarrow as pa
 
@@ -92,19 +92,19 @@ def encode(columns: list[Any]) -> Coded:
     joined = pa.chunked_array(chunks, type=kinds.pop())
     encoded = joined.dictionary_encode()
     if not len(encoded):
-        return Coded(np.empty(0, np.int64), np.empty((0, len(columns)), np.int64))
+        return CodedIds(np.empty(0, np.int64), np.empty((0, len(columns)), np.int64))
     parts = [chunk.indices.fill_null(-1).to_numpy() for chunk in encoded.chunks if len(chunk)]
     codes = np.concatenate(parts).astype(np.int64).reshape(len(columns), m).T
     values = encoded.chunk(encoded.num_chunks - 1).dictionary
     if pa.types.is_integer(values.type):
-        return Coded(values.to_numpy(), codes)
+        return CodedIds(values.to_numpy(), codes)
     words = values.to_pylist()
     if "" in words:  # an empty cell names nothing
         codes = np.where(codes == words.index(""), -1, codes)
-    return Coded(as_words(words), codes)
+    return CodedIds(as_words(words), codes)
 
 
-def _encode_objects(columns: list[Array]) -> Coded:
+def _encode_objects(columns: list[Array]) -> CodedIds:
     codes: dict[Any, int] = {}
     try:
         rows = [
@@ -115,7 +115,7 @@ def _encode_objects(columns: list[Array]) -> Coded:
     except TypeError as error:
         raise SidelightError(f"Ids must be numbers, words or the like: {error}.") from error
     values = np.fromiter(codes, object, len(codes))
-    return Coded(values, np.array(rows, np.int64).reshape(len(columns), -1).T)
+    return CodedIds(values, np.array(rows, np.int64).reshape(len(columns), -1).T)
 
 
 def resolve(
@@ -258,7 +258,7 @@ def _look_up(values: IntArray, index: RowIndex) -> IntArray:
     return np.where(inside, table[np.where(inside, values - low, 0)], -1)
 
 
-def _adopt(coded: Coded) -> Resolved:
+def _adopt(coded: CodedIds) -> Resolved:
     """Ids that occur, in the order of their first appearance, and where they are."""
     m = coded.codes.size
     values = coded.values

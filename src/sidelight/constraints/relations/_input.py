@@ -1,4 +1,4 @@
-"""What users name objects by: ids, words in pairs, positions."""
+"""Names of objects as users give them: ids, words in pairs, positions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sidelight.constraints.relations._id_columns import arrow_column, encode
 from sidelight.constraints.relations._tables import TableOptions
 from sidelight.exceptions import SidelightError
 
-#: So many pairs of words are worth a dictionary.
+#: Least number of pairs of words that is worth a dictionary.
 MANY = 100_000
 
 
@@ -26,7 +26,7 @@ def table_options(ids: Any, n_samples: int | None, prior: float, duplicates: str
 
 
 def as_index(ids: Any) -> RowIndex | None:
-    """Where each of the ids of a user is."""
+    """Position of each of the ids of a user."""
     if ids is None:
         return None
     index = RowIndex(canonical.frozen(np.array(canonical.as_ids(ids))))
@@ -71,5 +71,5 @@ def as_pairs(edges: Any, index: RowIndex | None, n: int) -> IntArray:
     places = np.append(index.positions(coded.values), -1)
     found = places[coded.codes]
     if (found < 0).any():
-        return canonical.as_positions(edges, "edges", index, n)  # which says what is wrong
+        return canonical.as_positions(edges, "edges", index, n)  # which raises with the reason
     return found

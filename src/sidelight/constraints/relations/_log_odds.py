@@ -84,7 +84,7 @@ def log_odds(probability: FloatArray, prior: float) -> tuple[FloatArray, tuple[s
 
 
 def shift(prior: float) -> float:
-    """What the prior adds to the log-odds of every pair."""
+    """Log-odds that the prior adds to every pair."""
     return math.log(prior / (1 - prior))
 
 
@@ -103,5 +103,5 @@ def from_log2_odds(weight: Array, prior: float) -> tuple[FloatArray, tuple[str, 
 
 
 def hold_log_odds(notes: tuple[str, ...]) -> bool:
-    """Whether notes tell that scores were made from probabilities or match weights."""
+    """Whether notes record that scores were made from probabilities or match weights."""
     return any("became log-odds" in note or "natural log-odds" in note for note in notes)

@@ -36,13 +36,13 @@ def edges_of_graph(graph: Any, index: RowIndex, weight: str | None, duplicates: 
     if index.ids.dtype != object:
         values = canonical.as_ids(values) if len(values) else np.empty(0, index.ids.dtype)
     places = index.positions(values)
-    _refuse_unknown(list(nodes), places, index)
+    _check_known_nodes(list(nodes), places, index)
     place = dict(zip(nodes, places.tolist(), strict=True))
     pairs = np.array([(place[edge[0]], place[edge[1]]) for edge in listed], np.int64)
     pairs = pairs.reshape(-1, 2)
     scores = np.ones(len(listed)) if weight is None else _weights(listed, weight)
     if getattr(graph, "is_multigraph", lambda: False)() and duplicates == "refuse":
-        _refuse_parallel(graph, pairs, index)
+        _check_no_parallel_edges(graph, pairs, index)
     edges = canonical_edges(pairs, scores, max(len(index.ids), 1), index.ids, duplicates)
     if not graph.is_directed():
         return edges
@@ -50,7 +50,7 @@ def edges_of_graph(graph: Any, index: RowIndex, weight: str | None, duplicates: 
     return edges._replace(notes=tuple(n for n in edges.notes if "the same score" not in n))
 
 
-def _refuse_unknown(nodes: list[Any], places: Any, index: RowIndex) -> None:
+def _check_known_nodes(nodes: list[Any], places: Any, index: RowIndex) -> None:
     unknown = [node for node, place in zip(nodes, places.tolist(), strict=True) if place < 0]
     if unknown:
         shown = ", ".join(repr(node) for node in unknown[:5]) + ", ..." * (len(unknown) > 5)
@@ -83,8 +83,8 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _refuse_parallel(graph: Any, pairs: Any, index: RowIndex) -> None:
-    """Parallel edges add up or not: the caller has to say, also where their weights agree."""
+def _check_no_parallel_edges(graph: Any, pairs: Any, index: RowIndex) -> None:
+    """Raise if there are parallel edges: whether they add up is for the caller to decide."""
     ends = pairs if graph.is_directed() else np.sort(pairs, axis=1)
     different, counts = np.unique(ends, axis=0, return_counts=True)
     twice = np.flatnonzero(counts > 1)

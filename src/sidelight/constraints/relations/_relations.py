@@ -1,4 +1,4 @@
-"""The value object that says how objects are related."""
+"""The value object that holds relations between objects: scores, edges and hyper-edges."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from scipy.sparse.csgraph import connected_components
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.constraints.algebra import _alignment as alignment
 from sidelight.constraints.algebra import _canonical as canonical
-from sidelight.constraints.algebra._canonical import RowIndex
-from sidelight.constraints.algebra._classes import as_codes
+from sidelight.constraints.algebra._canonical import RowIndex, hashable, same
 from sidelight.constraints.algebra._operations import as_rows
-from sidelight.constraints.exchange._values import hashable, same
+from sidelight.constraints.algebra._plain import as_codes
 from sidelight.constraints.relations import _shown
 from sidelight.constraints.relations import _values as values
 from sidelight.constraints.relations._edges import Edges, canonical_edges
@@ -176,7 +175,7 @@ class Relations:
 
     @classmethod
     def from_matrix(cls, matrix: Any, *, ids: Any = None, duplicates: str = "refuse") -> Relations:
-        """Take edges from a square matrix of scores, dense or sparse; zeros are no edges.
+        """Relations from a square matrix of scores, dense or sparse; zeros are no edges.
 
         Parameters
         ----------
@@ -256,7 +255,7 @@ class Relations:
         prior: float = 0.5,
         duplicates: str = "refuse",
     ) -> Relations:
-        """Take edges from a table with a row per pair, or hyper-edges from one per member.
+        """Relations from a table: edges with a row per pair, or hyper-edges with one per member.
 
         Parameters
         ----------
@@ -328,14 +327,14 @@ class Relations:
         weight: str | None = "weight",
         duplicates: str = "refuse",
     ) -> Relations:
-        """Take edges from a networkx graph, or one with the same methods.
+        """Relations from a networkx graph, or one with the same methods.
 
         Parameters
         ----------
         graph : networkx graph
             Its nodes become ids. In a directed graph, two opposite edges have to have the same
             weight; one alone counts as an edge. Parallel edges of a multigraph are refused unless
-            ``duplicates`` says what becomes of them.
+            ``duplicates`` defines what becomes of them.
         ids : array-like, optional
             Names of all objects, in their order; nodes that are not among them are refused. By
             default the nodes, in the order of the graph.
@@ -392,7 +391,7 @@ class Relations:
 
     @classmethod
     def from_groups(cls, groups: Any, *, ids: Any = None) -> Relations:
-        """Take hyper-edges from one value per object: objects with the same value occur together.
+        """Hyper-edges from one value per object: objects with the same value occur together.
 
         Parameters
         ----------
@@ -430,7 +429,7 @@ class Relations:
 
     @property
     def row_index(self) -> RowIndex | None:
-        """Where each id is; None where there are no ids."""
+        """Position of each id; None where there are no ids."""
         index: RowIndex | None = self._cache["index"]
         return index
 
@@ -549,7 +548,7 @@ class Relations:
         return [" - ".join(self.name_rows(pair)) for pair in pairs]
 
     def summary(self) -> str:
-        """Tell in a few lines what is related, how, in how many pieces, and what was changed."""
+        """Short text of the relations, their connected components, and what was changed."""
         return _shown.summarize(self)
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sidelight._words import counted
 
-#: So many edges and hyper-edges are written out.
+#: Largest number of edges and hyper-edges that are written out.
 SHOWN = 3
 #: Longer names are cut.
 LONGEST = 32
@@ -21,7 +21,7 @@ def line(relations: Any) -> str:
 
 
 def summarize(relations: Any) -> str:
-    """What is related and how, in a few lines."""
+    """Summary of the relations in a few lines."""
     lines = [f"{_objects(relations)}: {', '.join(_parts(relations))}."]
     if relations.n_edges:
         scores, degree = relations.scores, relations.degree

@@ -76,7 +76,7 @@ NEEDED = (
 
 
 class Related(NamedTuple):
-    """What a table says: edges and hyper-edges between so many objects with these ids."""
+    """Contents of a table of relations: edges and hyper-edges between objects, and their ids."""
 
     n_samples: int
     row_index: RowIndex | None
@@ -95,7 +95,7 @@ class TableOptions(NamedTuple):
 
 
 def columns_of(table: Any) -> dict[str, Any]:
-    """Columns of a pandas, polars or pyarrow table, or of a mapping, as they are."""
+    """Columns of a pandas, polars or pyarrow table, or of a mapping, unchanged."""
     names = column_names(table, "relations")
     if len({str(name).strip().lower() for name in names}) < len(names):
         raise SidelightError(
@@ -163,7 +163,7 @@ def _edges(
     scores: Array | float = 1.0
     if name is None:
         notes.append("There is no column of scores: every edge has the score 1.")
-        _refuse_prior(options.prior, "scores", trouble)
+        _check_prior(options.prior, "scores", trouble)
     else:
         used.add(name)
         kind = SCORE_NAMES[name.strip().lower()]
@@ -198,7 +198,7 @@ def _with_sources(ends: list[Any], sources: list[Any]) -> list[Any] | None:
     ]
 
 
-def _refuse_prior(prior: float, what: str, trouble: Trouble) -> None:
+def _check_prior(prior: float, what: str, trouble: Trouble) -> None:
     if prior != 0.5:
         raise trouble(None, f"prior={prior:g} is for probabilities, but the table has {what}.")
 
@@ -229,7 +229,7 @@ def _scores(
         return log_odds(values, prior)
     if kind == "log2":
         return from_log2_odds(values, prior)
-    _refuse_prior(prior, f"scores in the column {name!r}", trouble)
+    _check_prior(prior, f"scores in the column {name!r}", trouble)
     if len(values) and values.min() >= 0 and values.max() <= 1 and np.any((values % 1) != 0):
         return values, (
             f"All values of {name!r} are between 0 and 1, and no pair speaks against joining; if "
@@ -275,7 +275,7 @@ def _members(
     columns: Mapping[str, Any], found: tuple[str, ...], options: TableOptions, trouble: Trouble
 ) -> Related:
     """Hyper-edges from a row for every member."""
-    _refuse_prior(options.prior, "members of hyper-edges", trouble)
+    _check_prior(options.prior, "members of hyper-edges", trouble)
     unused = [name for name in columns if name not in found]
     notes = (f"Not used: the column{'s' * (len(unused) > 1)} {quoted(unused)}.",) if unused else ()
     objects, sets = (arrow_column(columns[name]) for name in found)

@@ -19,7 +19,7 @@ def frozen_csr(matrix: sparse.csr_array) -> sparse.csr_array:
 
 
 def state(relations: Any) -> tuple[Any, ...]:
-    """What makes two objects equal; the notes on how one was read do not."""
+    """State that makes two objects equal, without the notes on how one was read."""
     incidence = relations.incidence
     return (
         relations.n_samples,

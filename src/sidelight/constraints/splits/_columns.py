@@ -12,15 +12,22 @@ import numpy as np
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted
 from sidelight.constraints.algebra._alignment import own_ids
-from sidelight.constraints.algebra._classes import Classes, read_classes, recode
-from sidelight.constraints.algebra._plain import MISSING_WORDS, is_missing, plain, text_of
+from sidelight.constraints.algebra._plain import (
+    MISSING_WORDS,
+    Classes,
+    is_missing,
+    plain,
+    read_classes,
+    recode,
+    text_of,
+)
 from sidelight.exceptions import SidelightError
 
 #: Class of the rows whose value is missing.
 MISSING = "(missing)"
 
 
-class Given(NamedTuple):
+class RawSplit(NamedTuple):
     """A split as the user gave it."""
 
     name: str
@@ -29,7 +36,7 @@ class Given(NamedTuple):
     numeric: bool | None
 
 
-class Column(NamedTuple):
+class CodedSplit(NamedTuple):
     """A split with the code of every row and the names of the codes, or with numbers.
 
     Attributes
@@ -52,7 +59,7 @@ class Column(NamedTuple):
     missing: bool
     note: str = ""
 
-    def take(self, rows: IntArray) -> Column:
+    def take(self, rows: IntArray) -> CodedSplit:
         """Some of the rows, without the classes that no longer occur."""
         values = self.values[rows]
         if self.classes is None:
@@ -62,7 +69,7 @@ class Column(NamedTuple):
         return _named(self.name, codes.reshape(-1), self.classes[used], missing=missing)
 
 
-def given_columns(known: Any, numbers: Any) -> tuple[list[Given], Array | None]:
+def given_columns(known: Any, numbers: Any) -> tuple[list[RawSplit], Array | None]:
     """Splits in every form in which they are given, and the ids that a pandas object brings."""
     if _are_names(numbers):
         columns, ids = _columns(known, "known", None)
@@ -86,7 +93,7 @@ def _are_names(numbers: Any) -> bool:
     return all(isinstance(name, str) for name in numbers)
 
 
-def _columns(known: Any, word: str, numeric: bool | None) -> tuple[list[Given], Array | None]:
+def _columns(known: Any, word: str, numeric: bool | None) -> tuple[list[RawSplit], Array | None]:
     if known is None or (isinstance(known, list | tuple | Mapping) and not known):
         return [], None
     if isinstance(known, str | bytes):
@@ -117,9 +124,9 @@ def _columns(known: Any, word: str, numeric: bool | None) -> tuple[list[Given], 
     if values.ndim == 2:
         n_columns = values.shape[1]
         names = [word] if n_columns == 1 else [f"{word} {place + 1}" for place in range(n_columns)]
-        return [Given(n, plain(c), numeric) for n, c in zip(names, values.T, strict=True)], ids
+        return [RawSplit(n, plain(c), numeric) for n, c in zip(names, values.T, strict=True)], ids
     name = getattr(known, "name", None)
-    return [Given(word if name in (None, "") else str(name), _flat(values, word), numeric)], ids
+    return [RawSplit(word if name in (None, "") else str(name), _flat(values, word), numeric)], ids
 
 
 def _several(known: Any) -> list[Any] | None:
@@ -137,9 +144,9 @@ def _several(known: Any) -> list[Any] | None:
 
 def _named_columns(
     items: list[tuple[Any, Any]], numeric: bool | None
-) -> tuple[list[Given], Array | None]:
+) -> tuple[list[RawSplit], Array | None]:
     """Splits by name; the ids are those of the first pandas object that has some."""
-    columns: list[Given] = []
+    columns: list[RawSplit] = []
     ids: Array | None = None
     for name, values in items:
         if isinstance(values, str | bytes | Mapping) or np.ndim(values) == 0:
@@ -154,7 +161,7 @@ def _named_columns(
                 "into one order, or pass arrays."
             )
         ids = own if own is not None else ids
-        columns.append(Given(str(name), _flat(plain(values), str(name)), numeric))
+        columns.append(RawSplit(str(name), _flat(plain(values), str(name)), numeric))
     return columns, ids
 
 
@@ -167,20 +174,20 @@ def _flat(values: Array, name: str) -> Array:
     return values
 
 
-def read_columns(given: Sequence[Given], *, spelled: bool = False) -> list[Column]:
+def read_columns(given: Sequence[RawSplit], *, spelled: bool = False) -> list[CodedSplit]:
     """Codes or numbers of every split; with ``spelled`` words may spell numbers, as in a file."""
     return [_read(column, spelled) for column in given]
 
 
-def _read(given: Given, spelled: bool) -> Column:
+def _read(given: RawSplit, spelled: bool) -> CodedSplit:
     name, values, numeric = given
     if numeric is None:
         numeric = _has_fractions(values, spelled)
-        told = f"The known split {name!r} holds fractions and was taken for numbers."
+        note = f"The known split {name!r} holds fractions and was taken for numbers."
     else:
-        told = ""
+        note = ""
     if numeric:
-        return Column(name, as_numbers(values, name), None, False, told)
+        return CodedSplit(name, as_numbers(values, name), None, False, note)
     return _read_classes(name, values)
 
 
@@ -240,7 +247,7 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _read_classes(name: str, values: Array) -> Column:
+def _read_classes(name: str, values: Array) -> CodedSplit:
     if values.dtype == object and any(isinstance(one, list | np.ndarray) for one in values):
         raise SidelightError(
             f"The known split {name!r} has to hold one label per row, and there are lists in it."
@@ -264,7 +271,7 @@ def _read_classes(name: str, values: Array) -> Column:
     if missing:
         rows = counted(len(lost) - len(noise), "row")
         note = f"The known split {name!r} is missing in {rows}: these are a class of their own."
-    return Column(name, codes.astype(np.int64), names, missing, note)
+    return CodedSplit(name, codes.astype(np.int64), names, missing, note)
 
 
 def _is_nothing(value: Any) -> bool:
@@ -281,14 +288,14 @@ def _missing_name(names: Array) -> str:
     return word
 
 
-def _named(name: str, codes: Array, names: Array, *, missing: bool) -> Column:
+def _named(name: str, codes: Array, names: Array, *, missing: bool) -> CodedSplit:
     """A split in canonical form: a subset of the classes is named as if it had been given so."""
     kept = names[:-1] if missing else names
     read = recode(Classes(np.where(codes == len(kept), -1, codes), kept))
     if read is None:
-        return Column(name, codes.astype(np.int64), names, missing)
+        return CodedSplit(name, codes.astype(np.int64), names, missing)
     codes, ordered = read
     if missing:
         codes = np.where(codes < 0, len(ordered), codes)
         ordered = np.array([*map(text_of, ordered.tolist()), str(names[-1])])
-    return Column(name, codes.astype(np.int64), ordered, missing)
+    return CodedSplit(name, codes.astype(np.int64), ordered, missing)

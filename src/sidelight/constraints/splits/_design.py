@@ -11,7 +11,7 @@ from sidelight._typing import FloatArray, IntArray
 from sidelight._words import counted, listed, worded
 from sidelight.exceptions import SidelightError
 
-#: Cells of a product have at least so many rows on average: fewer say nothing about the rows.
+#: Least mean number of rows in the cells of a product: smaller cells carry no information.
 ROWS_PER_CELL = 3
 
 

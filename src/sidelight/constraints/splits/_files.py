@@ -17,7 +17,7 @@ from sidelight.constraints.algebra._canonical import RowIndex, as_ids, frozen
 from sidelight.constraints.algebra._plain import plain, text_of
 from sidelight.constraints.exchange import _files as files
 from sidelight.constraints.exchange._tables import Trouble, find_ids
-from sidelight.constraints.splits._columns import Column, Given, given_columns, read_columns
+from sidelight.constraints.splits._columns import CodedSplit, RawSplit, given_columns, read_columns
 from sidelight.exceptions import ConstraintFileError, SidelightError
 from sidelight.io.inner import alike_hint, atomic_write, check_readable, is_tsv, open_text
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ID = "id"
 
 #: What makes known splits: the number of rows, the ids, the splits.
-Read = tuple[int, RowIndex | None, list[Column]]
+Read = tuple[int, RowIndex | None, list[CodedSplit]]
 
 
 def read_file(
@@ -93,7 +93,7 @@ def columns_by_id(
         raise trouble(None, f"there is no split besides the ids in {id_column!r}.")
     if index is None:
         own = RowIndex(frozen(np.array(_own_ids(named, spelled=spelled))))
-        _refuse_repeated(own.positions(own.ids), named, trouble)
+        _check_not_repeated(own.positions(own.ids), named, trouble)
         return len(named), own, _splits(others, numbers, spelled=spelled)
     places = find_ids(named, index)
     unknown = np.flatnonzero(places < 0)
@@ -105,7 +105,7 @@ def columns_by_id(
             f"correct or remove it.{alike_hint(bad, index.ids.tolist())}",
             ids=named[unknown].tolist(),
         )
-    _refuse_repeated(places, named, trouble)
+    _check_not_repeated(places, named, trouble)
     placed = {name: _placed(values, places, len(index.ids)) for name, values in others.items()}
     return len(index.ids), index, _splits(placed, numbers, spelled=spelled)
 
@@ -118,7 +118,7 @@ def _own_ids(named: Array, *, spelled: bool) -> Array:
     return as_ids(named) if numbers is None else numbers
 
 
-def _refuse_repeated(places: Array, named: Array, trouble: Trouble) -> None:
+def _check_not_repeated(places: Array, named: Array, trouble: Trouble) -> None:
     first = np.unique(places, return_index=True)[1]
     if len(first) == len(places):
         return
@@ -138,8 +138,8 @@ def _placed(values: Array, places: Array, n_samples: int) -> Array:
     return plain(full)
 
 
-def _splits(columns: Mapping[str, Array], numbers: Any, *, spelled: bool) -> list[Column]:
-    given: list[Given] = given_columns(columns, numbers)[0]
+def _splits(columns: Mapping[str, Array], numbers: Any, *, spelled: bool) -> list[CodedSplit]:
+    given: list[RawSplit] = given_columns(columns, numbers)[0]
     return read_columns(given, spelled=spelled)
 
 

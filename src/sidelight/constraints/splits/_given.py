@@ -1,4 +1,4 @@
-"""What a user passes to ``fit`` as known splits."""
+"""Known splits as users pass them to ``fit``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from sidelight._words import counted, worded
 from sidelight.constraints.algebra import _alignment as alignment
-from sidelight.constraints.splits._columns import Column, given_columns
+from sidelight.constraints.splits._columns import CodedSplit, given_columns
 from sidelight.constraints.splits._known_splits import KnownSplits
 from sidelight.exceptions import SidelightError
 
@@ -66,7 +66,7 @@ def _read(known: Any, n_samples: int) -> KnownSplits:
     return KnownSplits(known) if given else KnownSplits(n_samples=n_samples)
 
 
-def _check_split(column: Column) -> None:
+def _check_split(column: CodedSplit) -> None:
     """Raise for a split that nothing can differ from, and for one that everything differs from."""
     n, name = len(column.values), column.name
     n_values = len(np.unique(column.values))

@@ -1,4 +1,4 @@
-"""The value object that says which splits of the rows are known already, and not wanted again."""
+"""The value object that holds the known splits of the rows, which a new one should differ from."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted
 from sidelight.constraints.algebra import _alignment as alignment
 from sidelight.constraints.algebra import _canonical as canonical
-from sidelight.constraints.algebra._canonical import RowIndex
+from sidelight.constraints.algebra._canonical import RowIndex, check_same_rows, hashable, same
 from sidelight.constraints.algebra._operations import as_rows
-from sidelight.constraints.exchange._values import check_same_rows, hashable, same
 from sidelight.constraints.splits import _design, _shown
-from sidelight.constraints.splits._columns import Column, given_columns, read_columns
+from sidelight.constraints.splits._columns import CodedSplit, given_columns, read_columns
 from sidelight.exceptions import SidelightError
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ class KnownSplits:
         n = canonical.number_of_rows(n_samples, index, *(column.values for column in columns))
         self._set(n, index, columns)
 
-    def _set(self, n_samples: int, index: RowIndex | None, columns: Sequence[Column]) -> None:
+    def _set(self, n_samples: int, index: RowIndex | None, columns: Sequence[CodedSplit]) -> None:
         for column in columns:
             if len(column.values) != n_samples:
                 raise SidelightError(
@@ -131,7 +130,7 @@ class KnownSplits:
         twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise SidelightError(f"Two known splits are called {twice[0]!r}; rename one of them.")
-        told = tuple(column.note for column in columns if column.note)
+        notes = tuple(column.note for column in columns if column.note)
         kinds = [column for column in columns if column.classes is not None]
         counts = [column for column in columns if column.classes is None]
         fields: dict[str, Any] = {
@@ -142,7 +141,7 @@ class KnownSplits:
             "class_names": tuple(canonical.frozen(np.asarray(column.classes)) for column in kinds),
             "numbers": canonical.frozen(_side_by_side(counts, n_samples, np.float64)),
             "ids": None if index is None else index.ids,
-            "notes": told,
+            "notes": notes,
             "_missing": tuple(column.missing for column in kinds),
             "_cache": {"index": index},
         }
@@ -151,7 +150,7 @@ class KnownSplits:
 
     @classmethod
     def _make(
-        cls, n_samples: int, index: RowIndex | None, columns: Sequence[Column]
+        cls, n_samples: int, index: RowIndex | None, columns: Sequence[CodedSplit]
     ) -> KnownSplits:
         """Make an object from columns that were read already."""
         new = object.__new__(cls)
@@ -168,7 +167,7 @@ class KnownSplits:
     def from_table(
         cls, table: Any, *, id_column: str | None = None, ids: Any = None, numbers: Any = None
     ) -> KnownSplits:
-        """Take the splits from a table with a column per split, and perhaps a column of ids.
+        """Known splits from a table with a column per split, and perhaps a column of ids.
 
         Parameters
         ----------
@@ -257,7 +256,7 @@ class KnownSplits:
 
     @property
     def row_index(self) -> RowIndex | None:
-        """Where each id is; None where there are no ids."""
+        """Position of each id; None where there are no ids."""
         index: RowIndex | None = self._cache["index"]
         return index
 
@@ -290,7 +289,7 @@ class KnownSplits:
         ----------
         max_cells : int, optional
             Largest number of cells that occur; by default a third of the number of rows, since
-            cells of one or two rows say nothing about what they have in common.
+            cells of one or two rows carry no information on what they have in common.
 
         Returns
         -------
@@ -364,17 +363,17 @@ class KnownSplits:
         object.__setattr__(new, "notes", self.notes)
         return new
 
-    def columns(self) -> list[Column]:
+    def columns(self) -> list[CodedSplit]:
         """The splits, in the order given, with their codes or numbers."""
         codes, values = iter(self.codes.T), iter(self.numbers.T)
         classes = iter(zip(self.class_names, self._missing, strict=True))
-        columns: list[Column] = []
+        columns: list[CodedSplit] = []
         for name, categorical in zip(self.names, self.categorical, strict=True):
             if categorical:
                 names, missing = next(classes)
-                columns.append(Column(name, next(codes), names, missing))
+                columns.append(CodedSplit(name, next(codes), names, missing))
             else:
-                columns.append(Column(name, next(values), None, False))
+                columns.append(CodedSplit(name, next(values), None, False))
         return columns
 
     def restrict(self, rows: Any) -> KnownSplits:
@@ -452,7 +451,7 @@ class KnownSplits:
         return _shown.line(self)
 
     def summary(self) -> str:
-        """Tell in a few lines which splits are known, their classes and what was noted."""
+        """Short text of the known splits, their classes, and notes."""
         return _shown.summarize(self)
 
 
@@ -472,7 +471,7 @@ def _index(ids: Any) -> RowIndex | None:
     return index
 
 
-def _side_by_side(columns: Sequence[Column], n_samples: int, dtype: Any) -> Array:
+def _side_by_side(columns: Sequence[CodedSplit], n_samples: int, dtype: Any) -> Array:
     table = np.empty((n_samples, len(columns)), dtype=dtype)
     for place, column in enumerate(columns):
         table[:, place] = column.values
@@ -483,7 +482,7 @@ def _rebuild(
     kind: type[KnownSplits],
     n_samples: int,
     ids: Array | None,
-    columns: list[Column],
+    columns: list[CodedSplit],
     notes: tuple[str, ...],
 ) -> KnownSplits:
     """Unpickle; arrays come back writable and are frozen again."""

@@ -16,7 +16,7 @@ from sidelight.exceptions import SidelightError
 
 #: Largest number of pairs that a generator makes: 24 bytes each, and several times that while they
 #: are sorted.
-MOST_PAIRS = 200_000_000
+MAX_PAIRS = 200_000_000
 
 
 class PairRange(NamedTuple):
@@ -50,9 +50,9 @@ def pairs_of_blocks(sizes: IntArray) -> tuple[PairRange, PairRange]:
 
 def check_affordable(n_edges: float) -> None:
     """Raise before a graph is made that takes more memory than most machines have."""
-    if n_edges > MOST_PAIRS:
+    if n_edges > MAX_PAIRS:
         raise SidelightError(
-            f"This graph has about {n_edges:,.0f} edges, more than the {MOST_PAIRS:,} that are "
+            f"This graph has about {n_edges:,.0f} edges, more than the {MAX_PAIRS:,} that are "
             "made: ask for fewer objects, a smaller degree or smaller probabilities."
         )
 

@@ -36,7 +36,7 @@ def make_references(
     neighbors. A hyper-edge starts with a random entity and goes on, each time with probability
     ``p_continue``, to one of its neighbors that are not in it yet; every entity in it emits a
     reference, its attribute plus Gaussian noise. References to entities with the same attribute
-    are told apart by nothing but those they occur with.
+    can be distinguished by nothing but those they occur with.
 
     Parameters
     ----------

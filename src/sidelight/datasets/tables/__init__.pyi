@@ -4,7 +4,5 @@ from ._customers import MixedTable as MixedTable
 from ._customers import customers_paths as customers_paths
 from ._customers import load_customers as load_customers
 from ._customers import make_mixed_customers as make_mixed_customers
-from ._mixed import PlantedTable as PlantedTable
-from ._mixed import make_mixed_table as make_mixed_table
 from ._purchases import Purchases as Purchases
 from ._purchases import make_purchases as make_purchases

@@ -38,7 +38,7 @@ USUAL = 0.55  # share of customers who pay as is usual in their market; the othe
 
 @dataclass(frozen=True)
 class _Market:
-    """What the market of a customer decides."""
+    """Distributions that depend on the market of a customer."""
 
     places: Mapping[str, tuple[int, ...]]  # postal codes of every country
     income: float  # median, in euros a year
@@ -48,7 +48,7 @@ class _Market:
 
 @dataclass(frozen=True)
 class _Segment:
-    """What the segment of a customer decides."""
+    """Distributions that depend on the segment of a customer."""
 
     orders: float  # mean, a year
     newsletter: float  # share of readers
@@ -125,10 +125,10 @@ SPREAD, RICH = 0.35, 0.03  # of incomes: deviation of the logarithm, share of ve
 MISSING_INCOME = 0.12
 NO_COMMENT = 0.3
 
-#: In every segment the shop knows so many groups of customers that belong together, of so many
+#: In every segment the shop knows this many groups of customers that belong together, of this many
 #: each, ...
 GROUPS, GROUP_SIZE = 3, 3
-#: ... and so many pairs of different segments among them.
+#: ... and this many pairs of different segments among them.
 N_DIFFERENT = 12
 UNSURE = 0.5  # weight of a statement that is less certain
 
@@ -248,7 +248,7 @@ def _falling(n: int) -> npt.NDArray[np.float64]:
 def make_statements(
     customers: MixedTable, random_state: Any = None
 ) -> list[tuple[str, str, str, float]]:
-    """Say what is known about 27 customers: ``(i, j, kind, weight)`` by their ids."""
+    """Return pairs that relate 27 customers: ``(i, j, kind, weight)`` by their ids."""
     rng = check_random_state(random_state)
     statements: list[tuple[str, str, str, float]] = []
     asked: list[list[str]] = []

@@ -11,7 +11,7 @@ then often the luckiest. So the choice looks at three things at once. With the s
 
 and the candidate with the largest :math:`u_c` among those with :math:`s_c \ge \max s - \sigma` is
 taken: stability counts as much as :math:`m_0 = 6` statements, and of candidates that the statements
-do not tell apart the one in the middle of the good ones wins, an outsider does not. Equal
+do not separate the one in the middle of the good ones wins, an outsider does not. Equal
 candidates: the more stable one, then the one with fewer clusters, then the first. With many
 statements :math:`\sigma` is small, and the best score decides. Time never decides, since it differs
 from run to run. Without statements the most stable candidate is taken.

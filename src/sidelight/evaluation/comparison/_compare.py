@@ -126,12 +126,14 @@ def compare(
         raise InvalidParameter(f"n_splits must be a whole number of at least 2, got {n_splits!r}.")
     X = X if hasattr(X, "shape") or isinstance(X, RowSource) else np.asarray(X)
     known = _known(constraints, y, X)
+    # What is compared: methods, numbers of clusters, folds and subsamples.
     contestants = choose_contestants(methods, X, known)
     numbers = choose_numbers(n_clusters, known, known.n_samples)
     setting = Setting(X, known, contestants, int(n_splits), random_state)
     race = Race(contestants, numbers, setting.held_out, setting.n_folds, setting.subsamples)
     work = setting.work(race)
     clock = Clock(started, limit, setting.growth, race)
+    # All fits, the most promising first, by several processes and within the budget.
     with fit_progress("compare", race.n_fits, verbose=verbose) as bar:
 
         def done(task: Task, outcome: Any) -> None:

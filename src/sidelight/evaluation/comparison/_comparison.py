@@ -1,4 +1,4 @@
-"""What comes out of a comparison: its candidates, the chosen one, and what it says."""
+"""Result of a comparison: its candidates, the chosen one, and a verdict in words."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ class Comparison:
 
     @property
     def verdict(self) -> list[str]:
-        """What the comparison says: the choice, whether it is clear, whether knowledge helped.
+        """Verdict in sentences: the choice, whether it is clear, whether constraints helped.
 
         Examples
         --------
@@ -168,9 +168,9 @@ class Comparison:
         >>> found.verdict[0].startswith("Chosen: pckmeans with k = 3. It keeps 0.")
         True
         """
-        return self.say(ask_in_general)
+        return self.sentences(ask_in_general)
 
-    def say(self, ask: Ask) -> list[str]:
+    def sentences(self, ask: Ask) -> list[str]:
         """Return the verdict with other advice on how to get more statements.
 
         Parameters
@@ -240,10 +240,9 @@ class Comparison:
             "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
             for row in self.rows()
         )
-        said = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.verdict)
-        return (
-            f"<div>{said}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-        )
+        paragraphs = "".join(f"<p>{escape(sentence)}</p>" for sentence in self.verdict)
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"<div>{paragraphs}{table}</div>"
 
 
 HEADINGS = ("Method", "k", "Score", "Without", "Gain", "Stable", "Time")

@@ -42,13 +42,13 @@ def conclude(
         chosen = scored[at]
         entry = race.entries[chosen]
         try:
-            model, labels, said = _fit_all(candidates[chosen], entry, setting, clock, n_workers)
+            model, labels, notes = _fit_all(candidates[chosen], entry, setting, clock, n_workers)
             break
         except SidelightError as error:  # with all rows the constraints cannot be met
             candidates[chosen] = replace(candidates[chosen], status="failed", reason=str(error))
     others = [one for place, one in enumerate(finished) if place != at]
     verdict = Verdict(finished[at], others, setting.held_out, np.delete(matrix[at], at).tolist())
-    remarks = [*remarks, *said, *_unscored(candidates, clock, interrupted), *finished[at].notes]
+    remarks = [*remarks, *notes, *_unscored(candidates, clock, interrupted), *finished[at].notes]
     return Comparison(
         candidates=in_order(candidates, chosen, _merit(candidates, setting.held_out)),
         best_=finished[at],
@@ -164,18 +164,18 @@ def _fit_all(
 
 
 def _unscored(candidates: Sequence[Candidate], clock: Clock, interrupted: bool) -> list[str]:
-    """Say which candidates have no figures."""
-    said = []
+    """Sentence about the candidates without scores."""
+    notes = []
     late = [one for one in candidates if one.status == "not finished"]
     if late:
         why = "It was interrupted" if interrupted else f"Time was up after {clock.limit:.3g} s"
         of = counted(len(candidates), "candidate")
-        said.append(f"{why}: {len(late)} of {of} were not finished.")
+        notes.append(f"{why}: {len(late)} of {of} were not finished.")
     failed = [one for one in candidates if one.status == "failed"]
     if failed:
         first = failed[0]
-        said.append(f"{counted(len(failed), 'candidate')} failed; {first.title}: {first.reason}")
-    return said
+        notes.append(f"{counted(len(failed), 'candidate')} failed; {first.title}: {first.reason}")
+    return notes
 
 
 def _nothing_scored(

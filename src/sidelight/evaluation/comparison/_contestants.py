@@ -21,7 +21,7 @@ from sidelight.exceptions import InconsistentConstraints, SidelightError
 if TYPE_CHECKING:
     from sidelight.constraints import Constraints
 
-#: Numbers of clusters that are tried where nothing says how many there are.
+#: Numbers of clusters that are tried where none is given.
 FEWEST, MOST = 2, 8
 #: How many numbers of clusters are tried at least, where cannot-links ask for many.
 AT_LEAST = 4

@@ -1,4 +1,4 @@
-r"""What held-out statements say about partitions: scores, differences and their standard errors.
+r"""Scores of partitions on held-out statements, their differences and standard errors.
 
 Statements are scored as pairs of rows: a must-link, a cannot-link, the rows of a group, and for a
 held-out label its row with every other labeled row. With the hits :math:`h_p \in \{0, 1\}` of the
@@ -42,8 +42,8 @@ Split = tuple["Constraints", "Constraints"]
 
 #: Most rows that one fold takes from the held-out labels, from the others, and from one group to
 #: list their pairs; of more, a random sample.
-MOST_LABELS = 300
-MOST_MEMBERS = 30
+MAX_LABELS = 300
+MAX_MEMBERS = 30
 
 #: Variance of the pseudo-statement per kind that keeps a standard error above zero.
 PSEUDO_VARIANCE = 0.5
@@ -88,7 +88,7 @@ class HeldOut:
         return len(self.pairs)
 
     def hits(self, labels: Sequence[Any]) -> FloatArray:
-        """Tell which pairs partitions keep, 0 or 1: one partition for every fold, or for all."""
+        """Whether partitions satisfy each pair, 0 or 1: a partition for each fold, or for all."""
         kept = np.empty(len(self))
         for fold, found in enumerate(labels):
             clusters = own_cluster_for_unknown(encode_labels(found))
@@ -193,7 +193,7 @@ def _in_groups(held: Constraints, rng: np.random.RandomState) -> list[tuple[IntA
     members = np.argsort(held.groups, kind="stable")
     sizes = np.bincount(held.groups + 1)  # -1, for no group, comes first
     parts = np.split(members, np.cumsum(sizes)[:-1])[1:]
-    pairs = [_all_pairs(_some(rows, MOST_MEMBERS, rng)) for rows in parts if len(rows) > 1]
+    pairs = [_all_pairs(_some(rows, MAX_MEMBERS, rng)) for rows in parts if len(rows) > 1]
     return [(np.concatenate(pairs), True)] if pairs else []
 
 
@@ -203,9 +203,9 @@ def _by_labels(
     """Pairs of the labels that are held out, with each other and with those that were used."""
     if known.labels is None or held.labels is None:
         return []
-    rows = _some(np.flatnonzero(held.labels >= 0), MOST_LABELS, rng)
+    rows = _some(np.flatnonzero(held.labels >= 0), MAX_LABELS, rng)
     used = rows[:0] if train.labels is None else np.flatnonzero(train.labels >= 0)
-    used = _some(used, MOST_LABELS, rng)
+    used = _some(used, MAX_LABELS, rng)
     across = np.column_stack([np.repeat(rows, len(used)), np.tile(used, len(rows))])
     pairs = np.concatenate([_all_pairs(rows), across])
     same = known.labels[pairs[:, 0]] == known.labels[pairs[:, 1]]

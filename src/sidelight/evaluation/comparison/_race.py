@@ -1,4 +1,4 @@
-"""Who has been fitted to what: the fits of a comparison, in the order in which they are worth most.
+"""Schedule and results of the fits of a comparison, the most promising ones first.
 
 Every candidate, a method with a number of clusters, is fitted to everything (``all``), to every
 fold of the knowledge (``fold``), to nothing that is known (``plain``) and to every subsample of the
@@ -41,7 +41,7 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Fit:
-    """What comes back of a fit."""
+    """Result of a fit."""
 
     labels: Any
     seconds: float
@@ -129,10 +129,10 @@ def fit(estimator: Any, X: Any, known: Constraints, *, keep: bool) -> Fit:
         seconds = time.perf_counter() - started
     if not keep:
         return Fit(_compact(labels), seconds)
-    told = dict.fromkeys(
+    messages = dict.fromkeys(
         str(one.message) for one in caught if issubclass(one.category, ConstraintWarning)
     )
-    return Fit(labels, seconds, _pickled(fitted), tuple(told))
+    return Fit(labels, seconds, _pickled(fitted), tuple(messages))
 
 
 def _compact(labels: Any) -> Any:
@@ -140,7 +140,7 @@ def _compact(labels: Any) -> Any:
 
 
 def _pickled(model: Any) -> bytes | None:
-    """The model as bytes; None for one of a class that only the other process knows."""
+    """The model as bytes; None if it cannot be pickled."""
     try:
         return pickle.dumps(model)
     except Exception:
@@ -202,7 +202,7 @@ class Race:
     # --- handing out -----------------------------------------------------------------------
 
     def next_task(self) -> Task | None:
-        """Return the fit that is worth most now."""
+        """Return the most promising fit that is still open; None if there is none."""
         if self._unbegun:
             return Task(self._unbegun.pop(0), "baseline", 0)
         waiting = [number for number, entry in enumerate(self.entries) if entry.waiting]
@@ -221,7 +221,7 @@ class Race:
         return turn, -merits.get(entry.contestant.name, 0.0) if turn else 0.0
 
     def _merits(self) -> dict[str, float]:
-        """Score of every method with the middle number of clusters, as far as it is known."""
+        """Scores of the methods that have finished with the middle number of clusters."""
         first = [e for e in self.entries if e.k is None or self._round[e.k] == 0]
         scored = [entry for entry in first if entry.finished and len(self.held_out)]
         return {e.contestant.name: self.score(e).value for e in scored}

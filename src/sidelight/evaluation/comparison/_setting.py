@@ -1,4 +1,4 @@
-"""What all candidates of a comparison share: rows, folds of the statements, subsamples, time."""
+"""Shared setting of a comparison: rows, folds of the statements, subsamples, time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sidelight.constraints import Constraints
 
 #: Of more rows a sample is compared, if all candidates can assign the others afterwards.
-MOST_ROWS = 20_000
+MAX_ROWS = 20_000
 #: With fewer statements the folds are drawn twice: one draw of so few is a lottery.
 FEW_STATEMENTS = 100
 #: Share of the budget, and most seconds, that are kept for the choice at the end.
@@ -48,7 +48,7 @@ class Setting:
         self.n_rows = known.n_samples
         rows = np.arange(self.n_rows)
         if all(contestant.predicts for contestant in contestants):
-            rows = draw_rows(self.n_rows, MOST_ROWS, known.mentioned, rng)
+            rows = draw_rows(self.n_rows, MAX_ROWS, known.mentioned, rng)
         self.rows: IntArray = rows
         self.is_sample = len(rows) < self.n_rows
         self.compared_X = take_rows(X, rows) if self.is_sample else X
@@ -75,23 +75,23 @@ class Setting:
         )
 
     def remarks(self) -> list[str]:
-        """What the user should know about the comparison."""
-        said = []
+        """Remarks on the comparison for the user."""
+        remarks = []
         if self.is_sample:
-            said.append(
+            remarks.append(
                 f"Candidates were compared on {len(self.rows):,} of {self.n_rows:,} rows, those "
                 "that statements mention first; the chosen one was fitted to all."
             )
         if not self.known.is_empty and not self.n_folds:
-            said.append(
+            remarks.append(
                 "None of what is known could be held out: there is too little, or all of it is "
                 "about the same rows."
             )
-        return said
+        return remarks
 
 
 def draw_folds(known: Constraints, n_splits: int, rng: np.random.RandomState) -> list[Split]:
-    """Split what is known into so many folds, or as many as there can be; twice if it is little."""
+    """Split the constraints into folds, fewer if they are few; repeat once if they are very few."""
     n = n_statements(known)
     for count in range(min(n_splits, n), 1, -1):
         try:

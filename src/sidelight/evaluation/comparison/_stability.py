@@ -20,13 +20,13 @@ from sidelight.evaluation._pairs import adjusted_rand_index
 #: Number of subsamples, and the share of the rows that each holds.
 SUBSAMPLES, SHARE = 4, 0.8
 #: Of more rows, subsamples are drawn from this many.
-MOST_ROWS = 2_000
+MAX_ROWS = 2_000
 #: Agreement between candidates is measured on at most this many rows.
-MOST_AGREEMENT_ROWS = 5_000
+MAX_AGREEMENT_ROWS = 5_000
 
 
 def draw_rows(n_rows: int, most: int, first: IntArray, rng: np.random.RandomState) -> IntArray:
-    """All rows, or so many random ones; half of them are out of ``first``, if there are enough."""
+    """All rows, or ``most`` random ones; half of them from ``first``, if there are enough."""
     if n_rows <= most:
         return np.arange(n_rows)
     chosen = rng.permutation(first)[: most // 2]
@@ -35,8 +35,8 @@ def draw_rows(n_rows: int, most: int, first: IntArray, rng: np.random.RandomStat
 
 
 def subsamples(n_rows: int, mentioned: IntArray, rng: np.random.RandomState) -> list[IntArray]:
-    """Draw overlapping subsamples; those of many rows favor rows that something is said about."""
-    rows = draw_rows(n_rows, MOST_ROWS, mentioned, rng)
+    """Draw overlapping subsamples; those of large tables favor rows with constraints."""
+    rows = draw_rows(n_rows, MAX_ROWS, mentioned, rng)
     size = max(round(SHARE * len(rows)), 1)
     return [np.sort(rng.permutation(rows)[:size]) for _ in range(SUBSAMPLES)]
 
@@ -58,7 +58,7 @@ def agreement(labels: Sequence[Any], rng: np.random.RandomState) -> FloatArray:
     matrix = np.eye(n)
     if n == 0:
         return matrix
-    rows = draw_rows(len(labels[0]), MOST_AGREEMENT_ROWS, np.empty(0, np.int64), rng)
+    rows = draw_rows(len(labels[0]), MAX_AGREEMENT_ROWS, np.empty(0, np.int64), rng)
     coded = [codes(found)[rows] for found in labels]
     for i, j in itertools.combinations(range(n), 2):
         matrix[i, j] = matrix[j, i] = adjusted_rand_index(coded[i], coded[j])

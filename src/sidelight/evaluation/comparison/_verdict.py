@@ -1,4 +1,4 @@
-"""What a comparison says, in plain words."""
+"""Verdict of a comparison, in sentences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sidelight.evaluation.comparison._held_out import Estimate, HeldOut
 if TYPE_CHECKING:
     from sidelight.evaluation.comparison._comparison import Candidate
 
-#: Makes the sentence that says how to get so many more statements, for so many clusters.
+#: Makes the advice on getting more statements, from their number and the number of clusters.
 Ask = Callable[[int, "int | None"], str]
 
 #: A difference is clear from this many standard errors on.
@@ -23,7 +23,7 @@ CLEAR = 2.0
 TINY = 0.005
 #: More statements than this are not worth a number.
 MANY = 5_000
-#: Partitions that agree at least so much are nearly the same.
+#: Partitions whose agreement is at least this are nearly the same.
 ALIKE = 0.95
 
 
@@ -47,7 +47,7 @@ def more_statements(difference: Estimate, n_statements: int) -> int | None:
 
 
 def how_clear(difference: Estimate) -> str:
-    """Say whether a difference is "noise", "unclear", or clear: "more" or "less"."""
+    """Classify a difference: "noise", "unclear", or clear: "more" or "less"."""
     size = abs(difference.value)
     if math.isnan(size) or size <= difference.error or size <= TINY:
         return "noise"
@@ -57,7 +57,7 @@ def how_clear(difference: Estimate) -> str:
 
 
 def ask_in_general(n_more: int, k: int | None) -> str:
-    """Say how to get more statements, wherever the user is."""
+    """Advice on how to get more statements, independent of the interface."""
     number = "" if k is None else f" -k {k}"
     return worded(
         f"sidelight.active.ActiveClusterer(..., budget={n_more}) asks for them.",
@@ -105,11 +105,16 @@ class Verdict:
         return rival, self.held_out.difference(self.chosen.hits, rival.hits)
 
     def sentences(self, ask: Ask) -> list[str]:
-        """Everything that can be said, the choice first."""
+        """All sentences of the verdict, the choice first."""
         if not len(self.held_out):
             return [*self._by_stability()]
-        told = [self._choice(), *self._best_score(), *self._against_rival(), *self._knowledge()]
-        return told + self._too_few(ask)
+        sentences = [
+            self._choice(),
+            *self._best_score(),
+            *self._against_rival(),
+            *self._knowledge(),
+        ]
+        return sentences + self._too_few(ask)
 
     def _by_stability(self) -> list[str]:
         chosen = self.chosen
@@ -129,7 +134,7 @@ class Verdict:
         )
 
     def _best_score(self) -> list[str]:
-        """Say why the best score was not taken, if so."""
+        """Sentences on why the best score was not chosen, if so."""
         chosen = self.chosen
         top = max(self.others, key=lambda other: other.score, default=chosen)
         if not top.score > chosen.score + TINY:
@@ -166,19 +171,21 @@ class Verdict:
                 return []
             return [f"{chosen.name} uses nothing of what is known."]
         without = f"{chosen.plain} without the knowledge"
-        said = f"{gain.value:+.2f} ± {gain.error:.2f}"
+        difference = f"{gain.value:+.2f} ± {gain.error:.2f}"
         clear = how_clear(gain)
         if clear == "more":
-            return [f"The knowledge helped: {said} over {without}, on statements not used."]
+            return [f"The knowledge helped: {difference} over {without}, on statements not used."]
         if clear == "less":
             return [
-                f"The knowledge hurt: {said} against {without}, on statements not used. Look for "
-                "wrong statements, or leave it out."
+                f"The knowledge hurt: {difference} against {without}, on statements not used. "
+                "Look for wrong statements, or leave it out."
             ]
         if clear == "unclear":
             word = "helped" if gain.value > 0 else "hurt"
-            return [f"The knowledge may have {word}: {said} against {without}, perhaps chance."]
-        return [f"No sign that the knowledge helped: {said} against {without}."]
+            return [
+                f"The knowledge may have {word}: {difference} against {without}, perhaps chance."
+            ]
+        return [f"No sign that the knowledge helped: {difference} against {without}."]
 
     def _too_few(self, ask: Ask) -> list[str]:
         """How many more statements would answer what is open."""

@@ -34,7 +34,7 @@ Outcome: TypeAlias = "tuple[Any, str | None]"
 Next: TypeAlias = Callable[[], Any]
 Done: TypeAlias = Callable[[Any, Outcome], None]
 Work: TypeAlias = Callable[[Any], Any]
-#: Time (of ``time.monotonic``) at which what still runs is ended, as it is known so far.
+#: Time (of ``time.monotonic``) at which running fits are ended, as far as it is known.
 Deadline: TypeAlias = Callable[[], "float | None"]
 
 #: Seconds that an ended process has to go away before it is killed.

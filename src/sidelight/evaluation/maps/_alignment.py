@@ -1,4 +1,4 @@
-"""Two maps laid on each other, and maps beside the coordinates that made the data."""
+"""Alignment of two maps, and of maps with the coordinates that generated the data."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def _same_points(A: Any, B: Any) -> tuple[FloatArray, FloatArray]:
     check_lengths(first, second, "The first map", "the second")
     missing = np.asarray(np.isnan(np.hstack([first, second])).any(axis=1))
     if missing.any():
-        # Told, and left out, in the same words as everywhere.
+        # With the same warning as everywhere where rows are left out.
         pair = map_pair(first, np.where(missing[:, None], np.nan, second), name="The first map")
         first, second = pair.data.values, pair.embedding.values
     for values, name in ((first, "The first map"), (second, "The second map")):

@@ -9,7 +9,7 @@ import numpy as np
 
 from sidelight._kernels.manifold.ranks import neighbor_ranks
 from sidelight._typing import Array, IntArray
-from sidelight.evaluation.maps._pair import MapPair, Metric, Points, check_neighbors, map_pair
+from sidelight.evaluation.maps._pair import MapPair, MapPoints, Metric, check_neighbors, map_pair
 
 
 def trustworthiness(X: Any, Z: Any, k: int = 5, *, metric: Metric = "euclidean") -> float:
@@ -211,7 +211,7 @@ def neighborhood_scores(pair: MapPair, k: int) -> dict[str, float]:
     }
 
 
-def _kept_rank_share(near: IntArray, points: Points) -> float:
+def _kept_rank_share(near: IntArray, points: MapPoints) -> float:
     """1 minus the normalized excess of the ranks of neighbors elsewhere among these points."""
     n, k = near.shape
     near = np.ascontiguousarray(near, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""A map beside the rows or distances it was made from: checked, without the rows left out."""
+"""A map with the rows or distances it was made from, checked, without dropped rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ASYMMETRY = 1e-8
 
 
 @dataclass(frozen=True)
-class Points:
+class MapPoints:
     """Points by their coordinates, or by all distances between them.
 
     Attributes
@@ -76,7 +76,7 @@ class MapPair:
 
     Attributes
     ----------
-    data, embedding : Points
+    data, embedding : MapPoints
         The rows, or the distances between them, and their coordinates.
     rows : ndarray of int64
         Positions of the rows among all that were given.
@@ -84,14 +84,14 @@ class MapPair:
         Number of rows that were given.
     """
 
-    data: Points
-    embedding: Points
+    data: MapPoints
+    embedding: MapPoints
     rows: IntArray
     n_given: int
 
 
 def map_pair(X: Any, Z: Any, metric: Metric = "euclidean", name: str = "X") -> MapPair:
-    """Check rows, or distances, and coordinates; leave out rows without coordinates, and tell.
+    """Check rows, or distances, and coordinates; drop rows without coordinates, with a warning.
 
     Parameters
     ----------
@@ -119,8 +119,8 @@ def map_pair(X: Any, Z: Any, metric: Metric = "euclidean", name: str = "X") -> M
     if metric == "precomputed":
         _check_distances(data, name, rows)
     return MapPair(
-        Points(np.ascontiguousarray(data), metric == "precomputed"),
-        Points(np.ascontiguousarray(embedding)),
+        MapPoints(np.ascontiguousarray(data), metric == "precomputed"),
+        MapPoints(np.ascontiguousarray(embedding)),
         rows,
         len(Z),
     )
@@ -180,7 +180,7 @@ def check_neighbors(k: int, n: int, most: int) -> None:
 
 
 def _rows_on_the_map(embedding: FloatArray) -> IntArray:
-    """Positions of rows with coordinates; tells how many have none."""
+    """Positions of rows with coordinates; warns how many have none."""
     missing = np.isnan(embedding).any(axis=1)
     if np.isinf(embedding).any():
         row = int(np.argwhere(np.isinf(embedding))[0, 0])

@@ -11,8 +11,8 @@ from sidelight.evaluation.maps._distances import residual_of, stress_of
 from sidelight.evaluation.maps._neighborhoods import neighborhood_scores
 from sidelight.evaluation.maps._pair import (
     MapPair,
+    MapPoints,
     Metric,
-    Points,
     check_finite,
     check_lengths,
     check_neighbors,
@@ -94,4 +94,4 @@ def _with_geodesics(pair: MapPair, geodesics: Any) -> MapPair:
         )
     distances = distances[np.ix_(pair.rows, pair.rows)]
     check_finite(distances, "geodesics", pair.rows)
-    return MapPair(Points(distances, True), pair.embedding, pair.rows, pair.n_given)
+    return MapPair(MapPoints(distances, True), pair.embedding, pair.rows, pair.n_given)

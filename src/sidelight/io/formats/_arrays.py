@@ -72,7 +72,7 @@ class ArrayRaw:
 
 
 def _native(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Numbers in the order of bytes and the width that Arrow knows."""
+    """Numbers in native byte order and of a width that Arrow supports."""
     kind = np.dtype(np.float64) if values.dtype.itemsize > 8 else values.dtype.newbyteorder("=")
     with np.errstate(over="ignore"):  # what is infinite then is found later, with its place
         return np.ascontiguousarray(values, dtype=kind)

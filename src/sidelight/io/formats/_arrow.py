@@ -135,7 +135,7 @@ def numbers_or_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def with_numbers(table: pa.Table, found: Mapping[str, Numbers]) -> pa.Table:
-    """A table with numbers in place of texts; columns of which one is unreadable stay as they are.
+    """A table with numbers in place of texts, for columns in which all values are readable.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def with_numbers(table: pa.Table, found: Mapping[str, Numbers]) -> pa.Table:
 
 
 def notes_on_numbers(found: Mapping[str, Numbers]) -> list[str]:
-    """Say in what way texts were read as numbers."""
+    """Notes on how texts were read as numbers."""
     ways: dict[str, list[str]] = {}
     for name, read in found.items():
         if not len(read.bad) and read.convention != "plain":

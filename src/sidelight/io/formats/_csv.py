@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 
     from sidelight.io.values._numbers import Numbers
 
-#: Tables of so many columns are wide: what these hold is not guessed from whole blocks.
+#: Tables of this many columns are wide: what these hold is not guessed from whole blocks.
 WIDE = 1000
-#: Wide tables are read so many lines at a time, if a field takes so many bytes.
+#: Lines of wide tables that are read at a time, and bytes that a field is assumed to take.
 BLOCK_LINES, FIELD_BYTES = 64, 10
 MAX_BLOCK = 1 << 30  # Arrow counts the bytes of a block in 32 bits
-#: So many rows tell whether a file writes its numbers with a decimal comma.
+#: Rows from which a decimal comma is recognized.
 HEAD_ROWS = 2000
 #: What is not a row although it is not empty: blanks, and the mark by which DOS ended files.
 NO_ROW = re.compile(r"[\s\x1a]*")
@@ -74,14 +74,14 @@ def read_csv(path: Path, *, text_columns: Sequence[str] = (), keep_types: bool =
         The columns: float64, bool, text, and with ``keep_types`` dates and times.
     """
     try:
-        return _Reader(path, layout_of(path), text_columns, keep_types).read()
+        return _CsvReader(path, layout_of(path), text_columns, keep_types).read()
     except NotUtf8:
         layout = layout_of(path, encoding_of(path))
-        return _Reader(path, layout, text_columns, keep_types).read()
+        return _CsvReader(path, layout, text_columns, keep_types).read()
 
 
 @dataclass
-class _Reader:
+class _CsvReader:
     """One reading of a file, in which columns are known by their places ``0``, ``1`` ..."""
 
     path: Path
@@ -139,7 +139,7 @@ class _Reader:
             raise not_gzip(self.path) from error
 
     def _types(self) -> dict[str, Any]:
-        """What the columns hold: by the first block, or in a wide table by the first value."""
+        """Types of the columns: by the first block, or in a wide table by the first value."""
         import pyarrow as pa
         import pyarrow.csv as pacsv
 
@@ -157,7 +157,7 @@ class _Reader:
         }
 
     def _plain_type(self, kind: pa.DataType) -> pa.DataType:
-        """What a column is read as: Arrow guesses from the first block, where 1 may precede 1.5."""
+        """Type to read a column as: Arrow guesses from the first block, where 1 may precede 1.5."""
         import pyarrow as pa
 
         if pa.types.is_boolean(kind) or (self.keep_types and pa.types.is_temporal(kind)):
@@ -168,7 +168,7 @@ class _Reader:
         return pa.float64() if number else pa.string()
 
     def _types_of_first_values(self) -> dict[str, Any]:
-        """What the columns of a wide table hold, by the first of their values that is not missing.
+        """Types of the columns of a wide table, by their first values that are not missing.
 
         Arrow takes far longer to guess what a column holds than to read a few rows of it. Columns
         in which other values follow are read as text at first.
@@ -259,7 +259,7 @@ class _Reader:
     # --- what does not fit ------------------------------------------------------------------------
 
     def _raise_other_encoding(self, error: Exception) -> None:
-        """Tell a file apart that is not UTF-8 further down."""
+        """Raise a readable error if a file turns out not to be UTF-8 after its first lines."""
         if self.layout.encoding == "utf-8" and encoding_of(self.path) != "utf-8":
             raise not_one_encoding(self.path) from error
 
@@ -347,7 +347,7 @@ class _Reader:
     def _with_numbers(self, table: pa.Table) -> pa.Table:
         """Turn texts that spell numbers into numbers.
 
-        Where types are kept, only those for which other columns have to tell the decimal mark.
+        Where types are kept, only those for which other columns have to decide the decimal mark.
         """
         import pyarrow as pa
 
@@ -409,7 +409,7 @@ def _left_open(
 
 
 def _skip_blank(row: Any) -> str:
-    """What Arrow is to do about a line with too few or too many values."""
+    """Handler for a line with too few or too many values, as Arrow calls it."""
     return "skip" if NO_ROW.fullmatch(row.text) else "error"
 
 

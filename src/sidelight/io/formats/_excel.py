@@ -101,7 +101,7 @@ def _read_sheet(path: Path, *, formulas: bool = False) -> Sheet:
 
 def _filled_rows(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
     """Rows that are not empty, with their numbers."""
-    sheet.reset_dimensions()  # what the file says of its size is often wrong
+    sheet.reset_dimensions()  # the size stored in the file is often wrong
     for number, row in enumerate(sheet.iter_rows(values_only=True)):
         values = [_value(cell) for cell in row]
         if any(value is not None for value in values):
@@ -109,7 +109,7 @@ def _filled_rows(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
 
 
 def _value(cell: Any) -> Any:
-    """What a cell holds; errors of formulas and blanks are nothing."""
+    """Value of a cell; errors of formulas and blanks are None."""
     return None if isinstance(cell, str) and (not cell.strip() or cell in ERRORS) else cell
 
 

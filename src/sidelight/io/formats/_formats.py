@@ -85,7 +85,7 @@ class Raw(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was decided while reading, as sentences for the user."""
+        """Notes on decisions while reading, as sentences for the user."""
 
     def column(self, name: str) -> pa.ChunkedArray:
         """One column, of any type."""
@@ -97,7 +97,7 @@ class Raw(Protocol):
 
 
 def table_format(path: Path) -> Format:
-    """Tell the format by the suffix."""
+    """Format of a file by its suffix."""
     suffix = path.suffix.lower()
     if suffix == ".gz":
         suffix = Path(path.stem).suffix.lower()

@@ -1,8 +1,8 @@
 """Text files as people have them: their encoding, and what stands between the values.
 
-Written by a spreadsheet, a database or by hand, a table of text says neither. The encoding is told
+Written by a spreadsheet, a database or by hand, a text table states neither. The encoding is found
 by a byte order mark, else it is UTF-8, and where a file cannot be UTF-8 it is Windows-1252 (or
-Latin-1, which differs in 32 signs). What is between the values is told by the header line, and by
+Latin-1, which differs in 32 signs). What is between the values is found in the header line, and by
 the lines below it where the header leaves a choice.
 """
 
@@ -24,11 +24,11 @@ from sidelight.exceptions import SidelightError
 MAX_FIELD = csv.field_size_limit()
 #: What may be between values; of several that fit alike, the first is taken.
 DELIMITERS = (",", "\t", ";", "|")
-#: So many lines are looked at to tell which.
+#: Number of lines from which the delimiter is guessed.
 SAMPLE_LINES = 50
 #: A name of a column that goes on over more lines is a mistake.
 NAME_LINES = 5
-#: So many bytes tell the encoding of a file of which only the first lines are asked for.
+#: Number of bytes from which the encoding is guessed if only the first lines are asked for.
 HEAD_BYTES = 1 << 16
 BLOCK_BYTES = 1 << 20
 #: Bytes to which Windows-1252 gives no meaning.
@@ -61,7 +61,7 @@ class Layout:
     delimiter : str
         What is between the values.
     header : list of str
-        The first record that says something, as it is written.
+        The first record that is not empty, as it is written.
     start : int
         Number of lines before this record: blank ones, and Excel's ``sep=;``.
     end : int
@@ -76,7 +76,7 @@ class Layout:
 
     @property
     def note(self) -> str:
-        """What the user should know about the encoding; nothing if it was beyond doubt."""
+        """Note for the user on a guessed encoding; empty if it is certain."""
         if self.encoding not in ENCODINGS:
             return ""
         return (
@@ -86,14 +86,14 @@ class Layout:
 
 
 def layout_of(path: Path, encoding: str | None = None) -> Layout:
-    """Tell how a text file writes a table, by its first lines.
+    """Layout of a text table (encoding, delimiter, header), from its first lines.
 
     Parameters
     ----------
     path : Path
         The file.
     encoding : str, optional
-        Its encoding; by default told by its first bytes alone, so that :class:`NotUtf8` may be
+        Its encoding; by default guessed from its first bytes alone, so that :class:`NotUtf8` may be
         raised when more of it is read.
     """
     encoding = encoding or _encoding_of_head(path)
@@ -123,12 +123,12 @@ def _first_line(lines: Iterator[str]) -> tuple[str, int]:
 
 
 def is_tsv(path: Path) -> bool:
-    """Whether the name of a file says that tabs are between the values."""
+    """Whether the name of a file means tab-separated values."""
     return path.name.lower().removesuffix(".gz").endswith(".tsv")
 
 
 def delimiter_of(lines: Iterable[str], path: Path) -> str:
-    """Tell what is between the values: comma, tab, semicolon or vertical bar.
+    """Delimiter of the values: comma, tab, semicolon or vertical bar.
 
     It is what the first line has outside of quotation marks. Where it has several of them, it is
     the one that splits all of the lines into the same number of values (if several do, into most of
@@ -226,7 +226,7 @@ def _encoding_of_head(path: Path) -> str:
 
 
 def _marked(head: bytes, path: Path) -> str:
-    """Encoding that a byte order mark tells."""
+    """Encoding according to the byte order mark."""
     long = head.startswith(codecs.BOM_UTF32_LE)  # begins like UTF-16
     for mark, encoding in MARKS.items():
         if head.startswith(mark) and not long:
@@ -237,7 +237,7 @@ def _marked(head: bytes, path: Path) -> str:
 
 
 def open_text(path: Path, mode: Literal["r", "w"] = "r", *, encoding: str | None = None) -> IO[str]:
-    """Open a text file, compressed if its name says so; a byte order mark is skipped.
+    """Open a text file, decompressed according to its suffix, without a byte order mark.
 
     Without ``encoding``, a file is written in UTF-8 and read as :func:`encoding_of` tells.
     """

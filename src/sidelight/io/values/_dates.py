@@ -102,7 +102,7 @@ class Dates:
 
 
 def read_dates(column: pa.ChunkedArray, *, format: str | None = None) -> Dates | None:
-    """Read a column as dates or times, if at least 98 % of what it says is one.
+    """Read a column as dates or times, if at least 98 % of its non-missing values are such.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def read_dates(column: pa.ChunkedArray, *, format: str | None = None) -> Dates |
 
 
 def _seconds(column: pa.ChunkedArray, whole: pa.DataType) -> FloatArray:
-    """What Arrow counts in days, seconds or parts of them."""
+    """Seconds of a column that Arrow counts in days, seconds or parts of them."""
     import pyarrow as pa
 
     kind = column.type
@@ -179,8 +179,8 @@ def _has_time(seconds: FloatArray) -> bool:
 
 
 @dataclass(frozen=True)
-class Part:
-    """What a shape of a date or a time is made of.
+class DateTokens:
+    """Tokens of a shape of a date or a time.
 
     Attributes
     ----------
@@ -213,7 +213,7 @@ class Part:
         return " ".join(part for part in (text, clock) if part)
 
 
-def _part(shape: str, places: list[int]) -> Part | None:
+def _part(shape: str, places: list[int]) -> DateTokens | None:
     """Take a shape apart; None if it is neither a date nor a time."""
     written = shape.replace("0", "9")
     for pattern in PATTERNS:
@@ -230,7 +230,7 @@ def _part(shape: str, places: list[int]) -> Part | None:
         for name in ordered
         if found[name][0] == "9"
     }
-    return Part(numbers, {name: found[name] for name in ordered}, pattern is PATTERNS[-1])
+    return DateTokens(numbers, {name: found[name] for name in ordered}, pattern is PATTERNS[-1])
 
 
 def _read_texts(column: pa.ChunkedArray, known: str) -> Dates | None:
@@ -239,7 +239,7 @@ def _read_texts(column: pa.ChunkedArray, known: str) -> Dates | None:
     if not _is_likely(shapes_of(few)):
         return None
     shapes = shapes_of(texts)
-    reading = _Reading(texts, shapes)
+    reading = _DateReading(texts, shapes)
     reading.decide(known)
     fits = ~np.isnan(reading.seconds)
     if too_many_misfits(texts, fits, int(shapes.counts[reading.missing].sum())):
@@ -264,7 +264,7 @@ def _is_likely(shapes: Shapes) -> bool:
     return n_dates >= SAMPLE_MOST * int(shapes.counts[~missing].sum())
 
 
-class _Reading:
+class _DateReading:
     """All texts of a column taken apart, and what was decided about them."""
 
     def __init__(self, texts: Texts, shapes: Shapes) -> None:
@@ -298,11 +298,11 @@ class _Reading:
     def _weight(self, rows: Ints) -> int:
         return int(self.counts[rows].sum())
 
-    def _number(self, part: Part, rows: Ints, name: str) -> Ints:
+    def _number(self, part: DateTokens, rows: Ints, name: str) -> Ints:
         return self.texts.integers(rows, part.places.get(name, []))
 
-    def _order(self, parts: list[tuple[Part, Ints]], known: str) -> str | None:
-        """Order of day, month and year where numbers alone tell; None if no order fits."""
+    def _order(self, parts: list[tuple[DateTokens, Ints]], known: str) -> str | None:
+        """Order of day, month and year in purely numeric dates; None if no order fits."""
         open_parts = [(part, rows) for part, rows in parts if "a" in part.places]
         if not open_parts:
             return DAY_FIRST
@@ -326,11 +326,11 @@ class _Reading:
         self.notes.append(f"taken as {first} before {second}: no number above 12 tells")
         return best
 
-    def _n_fitting(self, parts: list[tuple[Part, Ints]], order: str) -> int:
+    def _n_fitting(self, parts: list[tuple[DateTokens, Ints]], order: str) -> int:
         good = [rows[~np.isnan(self._read(part, rows, order))] for part, rows in parts]
         return sum(self._weight(rows) for rows in good)
 
-    def _read(self, part: Part, rows: Ints, order: str | None) -> FloatArray:
+    def _read(self, part: DateTokens, rows: Ints, order: str | None) -> FloatArray:
         """Seconds of texts of one shape, NaN where there is no such date or time."""
         seconds, good = self._clock(part, rows)
         if not part.is_time:
@@ -339,7 +339,7 @@ class _Reading:
         return np.where(good, seconds, np.nan)
 
     def _days(
-        self, part: Part, rows: Ints, order: str | None
+        self, part: DateTokens, rows: Ints, order: str | None
     ) -> tuple[Ints, npt.NDArray[np.bool_]]:
         """Days since 1970, and whether there is such a day."""
         names = {"year": "Y", "month": "m", "day": "D"}
@@ -357,8 +357,8 @@ class _Reading:
             year = year + np.where(year >= LAST_CENTURY, 1900, 2000)
         return _days_since_1970(year, month, day)
 
-    def _clock(self, part: Part, rows: Ints) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-        """Seconds since midnight (in UTC, where an offset is told), and whether they exist."""
+    def _clock(self, part: DateTokens, rows: Ints) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+        """Seconds since midnight (in UTC, where an offset is given), and whether they exist."""
         hour, minute, second = (self._number(part, rows, name) for name in "HMS")
         good = (hour < 24) & (minute < 60) & (second < 60)
         if "half" in part.words:

@@ -46,7 +46,7 @@ PLAIN = "plain"
 #: Marks between groups of three digits, and their names.
 THOUSANDS = {",": "comma", ".": "point", " ": "blank", "'": "apostrophe"}
 DECIMALS = {",": "comma", ".": "point"}
-#: Whole numbers of so many digits, and powers of ten, are exact as floats: so is one division.
+#: Whole numbers of this many digits, and powers of ten, are exact as floats: so is one division.
 EXACT_DIGITS = 15
 
 CURRENCIES = (
@@ -103,7 +103,7 @@ class Numbers:
 def read_numbers(
     column: pa.ChunkedArray, *, convention: str | None = None, decimal: str | None = None
 ) -> Numbers | None:
-    """Read a column of texts as numbers, if at least 98 % of those that say something are numbers.
+    """Read a column of texts as numbers, if at least 98 % of its non-missing values are numbers.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def read_numbers(
     if not _is_likely(texts, codes):
         return None
     shapes = shapes_of(texts)
-    read = _Reading.of(shapes)
+    read = _NumberReading.of(shapes)
     if read.has_codes:
         return None
     known = Convention.named(convention) if convention else read.decide(decimal)
@@ -208,7 +208,7 @@ class Convention:
 
     @classmethod
     def named(cls, name: str) -> Convention:
-        """The convention that such words tell."""
+        """The convention of that name."""
         parts = dict(part.partition(" ")[::2] for part in name.split(", "))
         words = {word: mark for mark, word in THOUSANDS.items()}
         thousands = words.get(parts.get("thousands", ""), "")
@@ -217,7 +217,7 @@ class Convention:
         # Larger numbers than before may have groups, and a point cannot be the decimal mark then.
         return cls(decimal, thousands or ("." if decimal == "," else ""), unit, decided=decimal)
 
-    def admits(self, part: Part) -> bool:
+    def admits(self, part: NumberTokens) -> bool:
         """Whether a shape is written so."""
         between = part.thousands[self.decimal]
         if between is None or (between and self.thousands and between != self.thousands):
@@ -228,8 +228,8 @@ class Convention:
 
 
 @dataclass(frozen=True)
-class Part:
-    """What a shape of a number is made of.
+class NumberTokens:
+    """Tokens of a shape of a number.
 
     Attributes
     ----------
@@ -290,12 +290,12 @@ def _floats(spelled: npt.NDArray[np.uint8]) -> FloatArray:
     return values
 
 
-def _column(text: bytes, beside: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+def _column(text: bytes, neighbors: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     """The same text for each row."""
-    return np.tile(np.frombuffer(text, dtype=np.uint8), (len(beside), 1))
+    return np.tile(np.frombuffer(text, dtype=np.uint8), (len(neighbors), 1))
 
 
-def _part(shape: str) -> Part | None:
+def _part(shape: str) -> NumberTokens | None:
     """Take a shape apart; None if it is no number."""
     match = NUMBER.fullmatch(shape.translate(ALIKE))
     if match is None or bool(match["opened"]) != bool(match["closed"]):
@@ -309,11 +309,11 @@ def _part(shape: str) -> Part | None:
     negative = bool(match["opened"]) or (bool(signs) and signs[0] != "+")
     thousands = {mark: _thousands(body, mark) for mark in DECIMALS}
     unit = next(iter(units), "")
-    return Part(body, match["power"] or "", negative, unit, thousands)
+    return NumberTokens(body, match["power"] or "", negative, unit, thousands)
 
 
 def _thousands(body: str, decimal: str) -> str | None:
-    """What separates the thousands of a number with this decimal mark; None if it is no number."""
+    """Separator of thousands of a number with this decimal mark; None if it is no number."""
     whole, found, fraction = body.partition(decimal)
     if found and not fraction.isdigit() and fraction:
         return None
@@ -327,7 +327,7 @@ def _thousands(body: str, decimal: str) -> str | None:
     return marks.pop() if len(marks) == 1 and even and first[0] != "0" else None
 
 
-class _Reading:
+class _NumberReading:
     """All shapes of a column taken apart."""
 
     def __init__(self, names: list[str], counts: Ints) -> None:
@@ -339,12 +339,12 @@ class _Reading:
         self.n_missing = int(counts[self.missing].sum()) if len(counts) else 0
 
     @classmethod
-    def of(cls, shapes: Shapes) -> _Reading:
+    def of(cls, shapes: Shapes) -> _NumberReading:
         return cls(shapes.names, shapes.counts)
 
     @property
-    def weighted(self) -> list[tuple[Part, int]]:
-        """What is a number in some way, and how often."""
+    def weighted(self) -> list[tuple[NumberTokens, int]]:
+        """Shapes that are a number in some convention, and how often each occurs."""
         pairs = zip(self.parts, self.counts, strict=True)
         return [(part, count) for part, count in pairs if part is not None]
 
@@ -372,8 +372,8 @@ class _Reading:
         shown = any(decimal in part.body for part in marked)
         return Convention(decimal, thousands, unit, shown, decided, note)
 
-    def _by_rule(self, marked: list[Part], hint: str | None) -> tuple[str, str]:
-        """Decimal mark where values leave it open, and what to tell about it."""
+    def _by_rule(self, marked: list[NumberTokens], hint: str | None) -> tuple[str, str]:
+        """Decimal mark where the values are ambiguous, and a note on the choice."""
         if not marked:
             return hint or ".", ""
         if hint is not None:
@@ -401,6 +401,6 @@ def _most(pairs: list[tuple[str | None, int]]) -> str:
 
 def _is_likely(texts: Texts, codes: Ints | None) -> bool:
     """Whether some of the rows, spread over all of them, mostly hold numbers."""
-    read = _Reading.of(shapes_of(sampled(texts, codes)))
+    read = _NumberReading.of(shapes_of(sampled(texts, codes)))
     n_numbers = sum(count for _, count in read.weighted)
     return n_numbers >= SAMPLE_MOST * (sum(read.counts) - read.n_missing)

@@ -25,7 +25,7 @@ Ints = npt.NDArray[np.int64]
 MOST = 0.98
 #: Texts of more bytes are neither numbers nor dates.
 LONGEST = 48
-#: So many texts, spread over a column, tell columns apart that hold something else entirely.
+#: Texts, spread over a column, from which columns that hold something else are recognized.
 SAMPLE = 1000
 #: Share of these that has to fit at least.
 SAMPLE_MOST = 0.9
@@ -147,7 +147,7 @@ def distinct_texts(column: pa.ChunkedArray) -> tuple[Texts, Ints | None]:
 
 
 def spread(n: int, n_wanted: int) -> Ints:
-    """Places that are spread evenly, but in no fixed step, over so many rows."""
+    """About ``n_wanted`` positions in ``range(n)``, evenly spread but in no fixed step."""
     if n <= n_wanted:
         return np.arange(n)
     steps = np.arange(n_wanted) * 0.6180339887498949 % 1  # the golden section hits no period
@@ -155,7 +155,7 @@ def spread(n: int, n_wanted: int) -> Ints:
 
 
 def sampled(texts: Texts, codes: Ints | None) -> Texts:
-    """Texts of some rows, spread over all of them; columns that hold other things show at once."""
+    """Texts of some rows, spread over all of them, by which most other columns are recognized."""
     if codes is None:
         rows = spread(len(texts), SAMPLE)
     else:

@@ -23,8 +23,15 @@ from sidelight._fit.alternation import Alternation, alternate
 from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.manifold.atlas._charts import Charts
-from sidelight.manifold.atlas._steps import Rules, blank_charts, m_step, penalty
-from sidelight.manifold.atlas._tile import Sums, Tile, tiles
+from sidelight.manifold.atlas._steps import (
+    ChartRules,
+    Tile,
+    ViewSums,
+    blank_charts,
+    m_step,
+    penalty,
+    tiles,
+)
 
 #: Share of a row in the chart of its rough cluster; near-uniform responsibilities are a saddle.
 OWN_SHARE = 0.95
@@ -37,7 +44,7 @@ class Estimates(NamedTuple):
     covariances: Array
 
 
-class State(NamedTuple):
+class ChartState(NamedTuple):
     """Charts and estimates of coordinates."""
 
     charts: Charts
@@ -45,28 +52,28 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class BoundEvaluation:
     """Result of the e-step.
 
     Attributes
     ----------
-    parameters : State
+    parameters : ChartState
         Charts and estimates that were evaluated.
     objective : float
         ``-Φ``, with the ridge, per unit of weight, at the best responsibilities for them.
     estimates : Estimates
         Best estimates for these responsibilities, where they are free.
     latent : ndarray of shape (k, 1 + d + d²)
-        Sums of the coordinates over all rows, as in :class:`Sums`.
-    views : tuple of Sums
+        Sums of the coordinates over all rows, as in :class:`ViewSums`.
+    views : tuple of ViewSums
         Sums over the rows that have each view.
     """
 
-    parameters: State
+    parameters: ChartState
     objective: float
     estimates: Estimates
     latent: Array
-    views: tuple[Sums, ...]
+    views: tuple[ViewSums, ...]
 
     @property
     def counts(self) -> Array:
@@ -93,7 +100,7 @@ class Coordination:
         Weights of the rows.
     clamped : ndarray of bool, shape (n,)
         Rows whose coordinates are known: their estimates are never free.
-    rules : Rules
+    rules : ChartRules
         Restrictions of the charts.
     """
 
@@ -101,9 +108,9 @@ class Coordination:
     seen: Array
     weights: Array
     clamped: Array
-    rules: Rules
+    rules: ChartRules
 
-    def e_step(self, state: State, *, free: bool) -> Evaluation:
+    def e_step(self, state: ChartState, *, free: bool) -> BoundEvaluation:
         """Responsibilities, then estimates where they are ``free``, and the sums of both."""
         charts = state.charts
 
@@ -129,14 +136,14 @@ class Coordination:
         )
         value = float(totals[0]) - penalty(charts, self.rules.ridge)
         latent, views = _unpacked(totals[1:])
-        return Evaluation(state, -value / self.weights.sum(), Estimates(*new), latent, views)
+        return BoundEvaluation(state, -value / self.weights.sum(), Estimates(*new), latent, views)
 
-    def m_step(self, now: Evaluation) -> State:
+    def m_step(self, now: BoundEvaluation) -> ChartState:
         """Best charts for the responsibilities and estimates of an e-step."""
         charts = m_step(now.parameters.charts, now.latent, now.views, self.rules)
-        return State(charts, now.estimates)
+        return ChartState(charts, now.estimates)
 
-    def of_clusters(self, labels: Array, k: int, estimates: Estimates) -> State:
+    def of_clusters(self, labels: Array, k: int, estimates: Estimates) -> ChartState:
         """Charts of rough clusters of the rows."""
         charts = blank_charts(k, estimates.means.shape[1], self.rules)
 
@@ -154,14 +161,23 @@ class Coordination:
         totals, _ = self.source.map_reduce(
             work, aligned=(self.seen, self.weights, labels, *estimates)
         )
-        return State(m_step(charts, *_unpacked(totals), self.rules), estimates)
+        return ChartState(m_step(charts, *_unpacked(totals), self.rules), estimates)
 
     def ascend(
-        self, state: State, *, free: bool, max_iter: int, tol: float, description: str, verbose: int
-    ) -> Alternation[Evaluation]:
+        self,
+        state: ChartState,
+        *,
+        free: bool,
+        max_iter: int,
+        tol: float,
+        description: str,
+        verbose: int,
+    ) -> Alternation[BoundEvaluation]:
         """Alternate between the steps until the relative gain falls to ``tol``."""
 
-        def has_converged(before: Evaluation, now: Evaluation, history: list[float]) -> bool:
+        def has_converged(
+            before: BoundEvaluation, now: BoundEvaluation, history: list[float]
+        ) -> bool:
             return before.objective - now.objective <= tol * max(abs(now.objective), 1.0)
 
         return alternate(
@@ -185,7 +201,7 @@ def _added(sums: list[Array] | None, more: tuple[Array, ...]) -> list[Array]:
     return sums
 
 
-def _unpacked(totals: tuple[Array, ...]) -> tuple[Array, tuple[Sums, ...]]:
+def _unpacked(totals: tuple[Array, ...]) -> tuple[Array, tuple[ViewSums, ...]]:
     """Sums over all rows, and those of every view."""
-    views = tuple(Sums(*totals[start : start + 4]) for start in range(1, len(totals), 4))
+    views = tuple(ViewSums(*totals[start : start + 4]) for start in range(1, len(totals), 4))
     return totals[0], views

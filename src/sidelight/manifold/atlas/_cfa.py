@@ -29,28 +29,32 @@ from sidelight.constraints.inner import check_one_index
 from sidelight.engine import as_rows
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.manifold.atlas._bound import Coordination, Estimates
-from sidelight.manifold.atlas._model import Atlas, Units
-from sidelight.manifold.atlas._places import FirstPlaces, spectral_places, with_messages
+from sidelight.manifold.atlas._model import Atlas, ViewUnits
 from sidelight.manifold.atlas._queries import AtlasEmbedding
-from sidelight.manifold.atlas._search import Restart, Search, best_search
-from sidelight.manifold.atlas._start import (
+from sidelight.manifold.atlas._search import (
+    CoordinatedFit,
+    CoordinatedRestart,
+    FirstPlaces,
     aligned_to_anchors,
+    best_search,
     checked_anchors,
     checked_init,
     default_n_charts,
+    spectral_places,
+    with_messages,
 )
-from sidelight.manifold.atlas._steps import Rules
+from sidelight.manifold.atlas._steps import ChartRules
 from sidelight.tags import own_tags
 
 Start: TypeAlias = Literal["auto", "llc", "charting", "lle", "pca"]
 
-#: Of more rows than the first number, so many as the second have a spectral start, and a model of
+#: Of more rows than the first number, as many as the second have a spectral start, and a model of
 #: them places the rest. It is faster, and better where there is noise: neighbors in a dense sample
 #: are nearer than the noise, and say little about the manifold.
-MOST_SPECTRAL_ROWS = 5_000
+MAX_SPECTRAL_ROWS = 5_000
 SAMPLE_ROWS = 3_000
 
-#: Noise variances at their floor are told when they are more than this share of all.
+#: Share of noise variances at their floor above which a warning is given.
 FLOORED_SHARE = 0.9
 
 PARAMETERS = {
@@ -225,7 +229,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         n, d = len(table), self.n_components
         self._check_size(n, columns)
         weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, np.float64)
-        units = Units.of(table, columns, seen, weights)
+        units = ViewUnits.of(table, columns, seen, weights)
         rows = units.scaled(table, seen)
         by_view = zip(seen.T, units.views, strict=True)
         if not any(np.ptp(rows[there, view], axis=0).any() for there, view in by_view):
@@ -242,7 +246,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         )
         steps = Coordination(as_rows(rows), seen, weights, clamped, self._rules(units, rows, seen))
         n_charts = min(self._n_charts(n), n)
-        restart = Restart(
+        restart = CoordinatedRestart(
             steps, starts, n_charts, self.max_iter, self.tol, type(self).__name__, self.verbose
         )
         seeds = rng.randint(np.iinfo(np.int32).max, size=self.n_init)
@@ -261,7 +265,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         self.embedding_ = self._places(table, seen)
         for message in first[best.start].messages:
             warn(message)
-        self._tell(best)
+        self._warn_of_fit(best)
         return self
 
     def _check_size(self, n: int, columns: tuple[Array, ...]) -> None:
@@ -288,7 +292,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
     def _n_charts(self, n: int) -> int:
         return default_n_charts(n, self.n_components) if self.n_charts == "auto" else self.n_charts
 
-    def _rules(self, units: Units, rows: Array, seen: Array) -> Rules:
+    def _rules(self, units: ViewUnits, rows: Array, seen: Array) -> ChartRules:
         """Restrictions of the charts, with the least noise of every column."""
         there = np.ones_like(rows)
         for number, view in enumerate(units.views):
@@ -297,7 +301,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         variances = np.sum(there * rows**2, axis=0) / total
         variances -= (np.sum(there * rows, axis=0) / total) ** 2
         typical = np.where(variances > 1e-12, variances, 1.0)
-        return Rules(
+        return ChartRules(
             views=units.views,
             isotropic=self.chart == "ppca",
             conformal=self.conformal,
@@ -317,7 +321,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         table: Array,
         rows: Array,
         seen: Array,
-        units: Units,
+        units: ViewUnits,
         clamped: Array,
         known: Array,
         rng: np.random.RandomState,
@@ -330,7 +334,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         if clamped.all():
             return [FirstPlaces(known)]
         how = self._start(n)
-        if n > MOST_SPECTRAL_ROWS and how != "pca":
+        if n > MAX_SPECTRAL_ROWS and how != "pca":
             first = [with_messages(lambda: self._places_by_sample(table, seen, units, rng))]
         else:
             first = self._spectral_places(how, rows, seen, units, rng)
@@ -341,7 +345,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         ]
 
     def _places_by_sample(
-        self, table: Array, seen: Array, units: Units, rng: np.random.RandomState
+        self, table: Array, seen: Array, units: ViewUnits, rng: np.random.RandomState
     ) -> Array:
         """Coordinates of all rows by a model of some of them."""
         order = rng.permutation(len(table))
@@ -367,14 +371,14 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         return str(self.init)
 
     def _spectral_places(
-        self, how: str, rows: Array, seen: Array, units: Units, rng: np.random.RandomState
+        self, how: str, rows: Array, seen: Array, units: ViewUnits, rng: np.random.RandomState
     ) -> list[FirstPlaces]:
         """Coordinates by a method that ``init`` names."""
         d, near = self.n_components, self.n_neighbors
         return [with_messages(lambda: spectral_places(how, rows, d, near, rng))]
 
     def _set_fitted_attributes(
-        self, best: Search, dtype: np.dtype[Any], rules: Rules, per_row: float
+        self, best: CoordinatedFit, dtype: np.dtype[Any], rules: ChartRules, per_row: float
     ) -> None:
         charts = self._atlas.in_user_units
         back = np.argsort(self._atlas.units.order)
@@ -393,7 +397,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         self.n_iter_ = best.n_iter
         self.converged_ = best.converged
 
-    def _tell(self, best: Search) -> None:
+    def _warn_of_fit(self, best: CoordinatedFit) -> None:
         """Warn of charts that were dropped, of noise at its floor and of an early end."""
         if best.n_dropped and self.n_charts != "auto":
             warn(

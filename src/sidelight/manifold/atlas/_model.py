@@ -1,24 +1,97 @@
-"""A fitted atlas: charts in the units of the search, and how rows and coordinates get there."""
+"""A fitted atlas: its units, how rows and coordinates get there, and tables of several views."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from sidelight._typing import Array
+from sidelight._words import counted, setting
 from sidelight.engine import as_rows
-from sidelight.manifold.atlas import _posterior as inference
-from sidelight.manifold.atlas._charts import Charts
-from sidelight.manifold.atlas._posterior import Posterior, posterior
-from sidelight.manifold.atlas._tile import tiles
+from sidelight.exceptions import SidelightError
+from sidelight.manifold.atlas import _charts as inference
+from sidelight.manifold.atlas._charts import ChartPosterior, Charts, posterior
+from sidelight.manifold.atlas._steps import tiles
+
+
+def column_positions(
+    views: Sequence[Any] | None, n_features: int, names: Array | None
+) -> tuple[Array, ...]:
+    """Positions of the columns of every view; all columns are one view by default."""
+    if views is None:
+        return (np.arange(n_features),)
+    place = {} if names is None else {str(name): number for number, name in enumerate(names)}
+    columns = []
+    for number, view in enumerate(views):
+        found = []
+        for column in view:
+            position = place.get(column) if isinstance(column, str) else int(column)
+            if position is None or not 0 <= position < n_features:
+                raise SidelightError(
+                    f"{setting('views')} gives view {number} the column {column!r}, which the "
+                    f"{counted(n_features, 'column')} do not have."
+                )
+            found.append(position)
+        columns.append(np.array(found))
+    counts = np.bincount(np.concatenate(columns), minlength=n_features)
+    odd = np.flatnonzero(counts != 1)
+    if len(odd):
+        times = "no view" if counts[odd[0]] == 0 else "several views"
+        raise SidelightError(
+            f"{setting('views')} has column {odd[0]} in {times}; every column belongs to one view."
+        )
+    return tuple(columns)
+
+
+def views_seen(table: Array, columns: tuple[Array, ...]) -> Array:
+    """Views that every row has, of shape (n, V); a view is there as a whole or not at all."""
+    seen = np.empty((len(table), len(columns)), dtype=bool)
+    for number, own in enumerate(columns):
+        missing = np.isnan(table[:, own])
+        partly = np.flatnonzero(missing.any(axis=1) & ~missing.all(axis=1))
+        if len(partly):
+            row, column = int(partly[0]), int(own[np.argmax(missing[partly[0]])])
+            raise SidelightError(
+                f"Row {row} has view {number} without column {column}: a view is there as a whole, "
+                "or NaN in all its columns. Fill the column in, or drop the view of the row."
+            )
+        seen[:, number] = ~missing[:, 0]
+    nothing = np.flatnonzero(~seen.any(axis=1))
+    if len(nothing):
+        raise SidelightError(f"Row {nothing[0]} has no view at all; drop it.")
+    return seen
+
+
+def of_one_view(rows: Array, columns: Array, n_features: int) -> Array:
+    """Rows of one view with all columns, NaN in those of the other views."""
+    table = np.full((len(rows), n_features), np.nan, dtype=rows.dtype)
+    table[:, columns] = rows
+    return table
+
+
+def check_joined(seen: Array, d: int) -> None:
+    """Check that all views hang together by more links than there are coordinates."""
+    joined = np.zeros(seen.shape[1], dtype=bool)
+    joined[0] = True
+    while not joined.all():
+        shared = seen[seen[:, joined].any(axis=1)].sum(axis=0)
+        shared[joined] = -1
+        best = int(np.argmax(shared))
+        if shared[best] < d + 1:
+            raise SidelightError(
+                f"{counted(int(shared[best]), 'link')} for a {d}-dimensional latent space: at "
+                f"least {d + 1} are needed between view {best} and the others."
+            )
+        joined[best] = True
 
 
 @dataclass(frozen=True)
-class Units:
+class ViewUnits:
     """Units of the search: rows about their mean, of variance 1 on average in every view.
 
     Attributes
@@ -50,7 +123,7 @@ class Units:
         return np.array([np.log(self.scale[view]).sum() for view in self.views])
 
     @classmethod
-    def of(cls, table: Array, columns: tuple[Array, ...], seen: Array, weights: Array) -> Units:
+    def of(cls, table: Array, columns: tuple[Array, ...], seen: Array, weights: Array) -> ViewUnits:
         """Units of a table in which views are missing as a whole."""
         centers, scales = [], []
         for number, own in enumerate(columns):
@@ -82,14 +155,14 @@ class Atlas:
     ----------
     charts : Charts
         Charts in the units of the search.
-    units : Units
+    units : ViewUnits
         Units of the rows.
     place_center, place_scale : ndarray of shape (d,)
         Center and scale of the coordinates.
     """
 
     charts: Charts
-    units: Units
+    units: ViewUnits
     place_center: Array
     place_scale: Array
 
@@ -101,7 +174,7 @@ class Atlas:
         )
 
     def by_rows(
-        self, table: Array, seen: Array, finish: Callable[[Posterior, Array], Array]
+        self, table: Array, seen: Array, finish: Callable[[ChartPosterior, Array], Array]
     ) -> Array:
         """Map ``finish(posterior, seen)`` over the rows, in which it has an entry for each."""
 
@@ -124,16 +197,16 @@ class Atlas:
         joined: Array = as_rows(table).map_reduce(work, aligned=(seen,))[1][0]
         return joined
 
-    def coordinates(self, found: Posterior, seen: Array) -> Array:
+    def coordinates(self, found: ChartPosterior, seen: Array) -> Array:
         """``E[g | x]``."""
         return self.to_user(found.coordinates())
 
-    def coordinate_covariances(self, found: Posterior, seen: Array) -> Array:
+    def coordinate_covariances(self, found: ChartPosterior, seen: Array) -> Array:
         """Covariances of ``g`` given ``x``."""
         scale = np.multiply.outer(self.place_scale, self.place_scale)
         return found.coordinate_covariances() * scale
 
-    def log_density(self, found: Posterior, seen: Array) -> Array:
+    def log_density(self, found: ChartPosterior, seen: Array) -> Array:
         """``log p(x)`` of the views that are seen."""
         return found.log_density - float(self.units.log_scales[seen].sum())
 
@@ -150,14 +223,14 @@ class Atlas:
         own = slice(0, len(self.units.center)) if view is None else self.units.views[view]
         return own, self.units.center[own], self.units.scale[own]
 
-    def predicted_rows(self, found: Posterior, view: int, allowed: Array) -> Array:
+    def predicted_rows(self, found: ChartPosterior, view: int, allowed: Array) -> Array:
         """Expected columns of a view, by the ``allowed`` charts."""
         own, center, scale = self.view_units(view)
         resp = found.responsibilities(allowed)
         rows = inference.expected_rows(self.charts, own, resp, found.means)
         return np.asarray(center + scale * rows)
 
-    def predicted_covariances(self, found: Posterior, view: int, allowed: Array) -> Array:
+    def predicted_covariances(self, found: ChartPosterior, view: int, allowed: Array) -> Array:
         """Covariances of the columns of a view, by the ``allowed`` charts."""
         own, _, scale = self.view_units(view)
         resp = found.responsibilities(allowed)

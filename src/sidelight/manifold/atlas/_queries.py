@@ -15,11 +15,11 @@ from sidelight.base import Embedding
 from sidelight.constraints.inner import check_one_index
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
+from sidelight.manifold.atlas._charts import ChartPosterior
 from sidelight.manifold.atlas._model import Atlas
-from sidelight.manifold.atlas._posterior import Posterior
 
-#: Covariances of so many rows are given at most: numbers in the array.
-MOST_NUMBERS = 2**28
+#: Largest number of entries in an array of covariances that is returned.
+MAX_NUMBERS = 2**28
 
 
 class AtlasEmbedding(Embedding):
@@ -38,7 +38,7 @@ class AtlasEmbedding(Embedding):
         return np.ones((len(table), 1), dtype=bool)
 
     def _by_rows(
-        self, X: Any, finish: Callable[[Posterior, Array], Array], *, single: bool = True
+        self, X: Any, finish: Callable[[ChartPosterior, Array], Array], *, single: bool = True
     ) -> Array:
         """Map ``finish(posterior, seen)`` over checked rows, in their element type."""
         check_is_fitted(self)
@@ -254,9 +254,9 @@ class AtlasEmbedding(Embedding):
 
 
 def check_covariances(n_rows: int, n_columns: int) -> None:
-    """Refuse covariances that would fill the memory."""
-    if n_rows * n_columns**2 > MOST_NUMBERS:
-        most = max(MOST_NUMBERS // n_columns**2, 1)
+    """Raise if covariances would fill the memory."""
+    if n_rows * n_columns**2 > MAX_NUMBERS:
+        most = max(MAX_NUMBERS // n_columns**2, 1)
         raise SidelightError(
             f"Covariances of {n_columns:,} columns for {n_rows:,} rows take "
             f"{8e-9 * n_rows * n_columns**2:.0f} GB; ask for at most {most:,} rows at a time."

@@ -20,31 +20,31 @@ from sidelight.constraints.inner import check_one_index
 from sidelight.engine import as_rows
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.manifold.atlas._cfa import CoordinatedFactorAnalysis
-from sidelight.manifold.atlas._model import Units
-from sidelight.manifold.atlas._places import (
-    FirstPlaces,
-    one_chart_places,
-    view_places,
-    with_messages,
-)
-from sidelight.manifold.atlas._posterior import chart_covariances, chart_rows, posterior
-from sidelight.manifold.atlas._queries import check_covariances
-from sidelight.manifold.atlas._search import Search
-from sidelight.manifold.atlas._table import (
+from sidelight.manifold.atlas._charts import chart_covariances, chart_rows, posterior
+from sidelight.manifold.atlas._model import (
+    ViewUnits,
     check_joined,
     column_positions,
     of_one_view,
     views_seen,
 )
+from sidelight.manifold.atlas._queries import check_covariances
+from sidelight.manifold.atlas._search import (
+    CoordinatedFit,
+    FirstPlaces,
+    one_chart_places,
+    view_places,
+    with_messages,
+)
 from sidelight.tags import MethodTags, own_tags
 
 #: Restarts begin from embeddings with the number of neighbors times these, beside the number
-#: itself, where there are at most so many rows: which number suits a view is not known beforehand,
+#: itself, where there are at most this many rows: which number suits a view is unknown beforehand,
 #: and the error of the reconstruction tells.
 NEIGHBOR_FACTORS = (1.5, 2.0)
 SEVERAL_STARTS = 5_000
 
-#: Coordinates of rows of one view that reach this many times as far as linked ones are told.
+#: Coordinates of rows of one view this many times as far out as linked ones cause a warning.
 FAR = 2.0
 
 
@@ -54,7 +54,7 @@ class PredictiveMixture(NamedTuple):
     Attributes
     ----------
     weights : ndarray of shape (n_samples, k)
-        Weights of the charts that know the view.
+        Weights of the charts with support in the view.
     means : ndarray of shape (n_samples, k, n_columns)
         Means given each chart.
     covariances : ndarray of shape (k, n_columns, n_columns)
@@ -77,7 +77,7 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
     ``p(x_v | g, s) = N(μ_sv + B_sv (g - κ_s), Ψ_sv)``
 
     (Verbeek 2004, section 5.3.1). Rows of different views that are the same object share their
-    coordinates; rows of one view alone tell the shape of the manifold there. A missing view is
+    coordinates; rows of one view alone show the shape of the manifold there. A missing view is
     predicted from the others, with its spread:
     ``p(x_2 | x_1) = Σ_s p(s | x_1) N(μ_s2 + B_s2 (m_s(x_1) - κ_s), B_s2 V_s⁻¹ B_s2ᵀ + Ψ_s2)``.
     Read more in the :doc:`user guide </manifold/atlas>`.
@@ -221,8 +221,8 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
         self.view_columns_, self.objects_ = columns, objects
         self.embeddings_ = tuple(self.embedding_[own] for own in objects)
         if not isinstance(self.init, str) or self._start(len(rows)) == "pca":
-            # Otherwise the spectral start has told.
-            self._tell_of_far_rows(seen)
+            # Otherwise the spectral start has warned.
+            self._warn_of_far_rows(seen)
         return self
 
     def _stacked(
@@ -252,7 +252,7 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
         return views_seen(table, self._columns)
 
     def _spectral_places(
-        self, how: str, rows: Array, seen: Array, units: Units, rng: np.random.RandomState
+        self, how: str, rows: Array, seen: Array, units: ViewUnits, rng: np.random.RandomState
     ) -> list[FirstPlaces]:
         if seen.shape[1] == 1:
             return super()._spectral_places(how, rows, seen, units, rng)
@@ -276,14 +276,14 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
 
         return [with_messages(partial(places, near)) for near in numbers[: self.n_init]]
 
-    def _set_fitted_attributes(self, best: Search, *others: Any) -> None:
+    def _set_fitted_attributes(self, best: CoordinatedFit, *others: Any) -> None:
         super()._set_fitted_attributes(best, *others)
         self.view_counts_ = best.last.view_counts
         self.supported_ = self.view_counts_ >= self.n_components + 2
 
-    def _tell(self, best: Search) -> None:
-        """Warn of charts that do not know a view, too."""
-        super()._tell(best)
+    def _warn_of_fit(self, best: CoordinatedFit) -> None:
+        """Warn also of charts that have no support in a view."""
+        super()._warn_of_fit(best)
         starved = np.argwhere(~self.supported_)
         if len(starved) == 0:
             return
@@ -296,7 +296,7 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
             EmbeddingWarning,
         )
 
-    def _tell_of_far_rows(self, seen: Array) -> None:
+    def _warn_of_far_rows(self, seen: Array) -> None:
         """Warn of coordinates far beyond those of the rows that have several views."""
         linked = seen.sum(axis=1) > 1
         if seen.shape[1] == 1 or not linked.any() or linked.all():
@@ -394,7 +394,7 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
         Returns
         -------
         mixture : PredictiveMixture
-            ``weights``, ``means`` and ``covariances`` of the charts that know the view.
+            ``weights``, ``means`` and ``covariances`` of the charts with support in the view.
         """
         table = self._table(X, source)
         seen = self._seen(table)
@@ -450,7 +450,7 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
         return target
 
     def _supported(self, view: int) -> Array:
-        """Charts that know a view."""
+        """Mask of the charts with support in a view; raises if there are none."""
         supported = self.supported_[:, view]
         if not supported.any():
             raise SidelightError(

@@ -3,7 +3,7 @@
 Coordinates ``G = U L`` with mean 0 and covariance I minimize a quadratic form: that of the
 reconstruction weights (locally linear coordination), or the disagreement of the charts (charting).
 The constant function is in the span of ``U``, since responsibilities sum to 1, and has no cost in
-either; it is taken out by centering ``U``, so that no eigenvector has to be told from it.
+either; it is taken out by centering ``U``, so that no eigenvector has to be separated from it.
 """
 
 from __future__ import annotations

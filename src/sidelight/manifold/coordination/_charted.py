@@ -1,4 +1,4 @@
-"""What locally linear coordination and charting share: charts, the map, its parameters."""
+"""Shared parts of locally linear coordination and charting: charts, the map, its parameters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sidelight._typing import Array
 from sidelight.base import Embedding
 from sidelight.manifold.coordination._alignment import Alignment
 from sidelight.manifold.coordination._charts import (
-    Charts,
+    LocalCharts,
     check_dimensions,
     fit_charts,
     number_of_charts,
@@ -39,7 +39,7 @@ class ChartedEmbedding(Embedding):
     chart: Any
     mixture: BaseEstimator | None
 
-    def _fit_charts(self, rows: Array, n_mixtures: int = 1) -> Charts:
+    def _fit_charts(self, rows: Array, n_mixtures: int = 1) -> LocalCharts:
         """Fit the charts, or take those of the given mixture."""
         check_dimensions(rows, self.n_components)
         n_charts = 1
@@ -55,7 +55,7 @@ class ChartedEmbedding(Embedding):
             n_mixtures=n_mixtures,
         )
 
-    def _set_map(self, charts: Charts, alignment: Alignment, size: int, rows: Array) -> None:
+    def _set_map(self, charts: LocalCharts, alignment: Alignment, size: int, rows: Array) -> None:
         """Set the fitted attributes, and the coordinates of the rows."""
         self._charts = charts
         self._coefficients = alignment.coefficients
@@ -72,7 +72,7 @@ class ChartedEmbedding(Embedding):
         return places.astype(rows.dtype, copy=False)
 
 
-def place(charts: Charts, coefficients: Array, rows: Array) -> Array:
+def place(charts: LocalCharts, coefficients: Array, rows: Array) -> Array:
     """Coordinates ``u(x) L`` of rows, block by block."""
     k, d = charts.n_charts, coefficients.shape[1]
     by_chart = coefficients.reshape(k, -1, d)

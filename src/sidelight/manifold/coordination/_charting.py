@@ -19,7 +19,7 @@ from sidelight.exceptions import EmbeddingWarning
 from sidelight.manifold.coordination._alignment import Agreement, align_by_agreement, constant_slots
 from sidelight.manifold.coordination._charted import ChartedEmbedding
 from sidelight.manifold.coordination._charts import (
-    Charts,
+    LocalCharts,
     chart_moments,
     design_of,
     posterior_entropy,
@@ -27,7 +27,7 @@ from sidelight.manifold.coordination._charts import (
 from sidelight.tags import own_tags
 
 #: Mean entropy of the responsibilities, in bits, below which charts hardly overlap.
-LEAST_ENTROPY = 0.05
+MIN_ENTROPY = 0.05
 
 
 @estimator
@@ -112,7 +112,7 @@ class Charting(ChartedEmbedding):
         self._set_map(charts, alignment, size, rows)
 
 
-def sum_agreement(charts: Charts, rows: Array) -> tuple[Agreement, float]:
+def sum_agreement(charts: LocalCharts, rows: Array) -> tuple[Agreement, float]:
     """Sums over the rows that glue the charts, and the mean entropy of their responsibilities."""
     mean: Any = 0.0
     gram: Any = 0.0
@@ -130,7 +130,7 @@ def sum_agreement(charts: Charts, rows: Array) -> tuple[Agreement, float]:
     return Agreement(n, np.asarray(mean) / n, gram, moments), entropy / n
 
 
-def _gluing_rows(charts: Charts, rows: Array) -> Array:
+def _gluing_rows(charts: LocalCharts, rows: Array) -> Array:
     """Complete rows, where there are enough of them.
 
     A row that lacks a value is claimed by charts that lie apart in that direction, and each places
@@ -153,8 +153,8 @@ def _gluing_rows(charts: Charts, rows: Array) -> Array:
 
 
 def warn_of_low_entropy(entropy: float, n_charts: int) -> None:
-    """Tell where no row belongs to several charts, so that any arrangement of them is optimal."""
-    if n_charts > 1 and entropy < LEAST_ENTROPY:
+    """Warn where no row belongs to several charts, so that any arrangement of them is optimal."""
+    if n_charts > 1 and entropy < MIN_ENTROPY:
         llc = worded("LocallyLinearCoordination", "--method locally-linear-coordination")
         warn(
             f"The mean entropy of the responsibilities is {entropy:.2g} bits: charts hardly "

@@ -25,7 +25,7 @@ from sidelight.mixture import GaussianMixture
 
 #: Rows per chart and most charts where their number is "auto".
 ROWS_PER_CHART = 30
-MOST_CHARTS = 50
+MAX_CHARTS = 50
 
 #: Bound below the variances of a chart, in units of the mean variance of the features.
 RELATIVE_REG_COVAR = 1e-6
@@ -41,7 +41,7 @@ BLOCK_NUMBERS = 2**23
 
 
 @dataclass(frozen=True)
-class Charts:
+class LocalCharts:
     """Local linear models of one or several mixtures, which count alike.
 
     Attributes
@@ -118,7 +118,7 @@ def number_of_charts(n_charts: int | str, n_samples: int, n_components: int) -> 
     """Check the number of charts, or choose it by the number of rows."""
     if n_charts == "auto":
         per_chart = max(ROWS_PER_CHART, 5 * (n_components + 2))
-        return max(min(n_samples // per_chart, MOST_CHARTS), 1)
+        return max(min(n_samples // per_chart, MAX_CHARTS), 1)
     if int(n_charts) > n_samples:
         raise SidelightError(
             f"{setting('n_charts', n_charts)} is more than the {counted(n_samples, 'row')}; use "
@@ -128,7 +128,7 @@ def number_of_charts(n_charts: int | str, n_samples: int, n_components: int) -> 
 
 
 def check_dimensions(rows: Array, n_components: int) -> None:
-    """Raise where the rows cannot make a map of so many dimensions."""
+    """Raise if the rows cannot be mapped to ``n_components`` dimensions."""
     n, n_features = rows.shape
     if n < n_components + 2:
         raise SidelightError(
@@ -174,24 +174,24 @@ def fit_charts(
     *,
     n_mixtures: int = 1,
     name: str = "X",
-) -> Charts:
+) -> LocalCharts:
     """Fit the mixtures whose components are the charts, or take the one that is given."""
     if mixture is not None:
         return _given_charts(rows, mixture, random_state, n_mixtures)
     rng = check_random_state(random_state)
     center, exponent = scale_of(rows, name)
-    scaled = Charts((), center, exponent).scaled(rows)
+    scaled = LocalCharts((), center, exponent).scaled(rows)
     if rows.shape[1] > n_components:
         shape: dict[str, Any] = {"covariance_type": kind, "n_factors": n_components}
     else:  # as many factors as features leave no noise: the charts are the offsets themselves
         shape = {"covariance_type": "full"}
     plain = GaussianMixture(n_charts, reg_covar=RELATIVE_REG_COVAR, max_iter=EM_ITERATIONS, **shape)
-    return Charts(_fitted(plain, scaled, rng, n_mixtures), center, exponent)
+    return LocalCharts(_fitted(plain, scaled, rng, n_mixtures), center, exponent)
 
 
 def _given_charts(
     rows: Array, mixture: BaseEstimator, random_state: Any, n_mixtures: int
-) -> Charts:
+) -> LocalCharts:
     """Charts of a mixture of the user, in the units of the rows."""
     if not hasattr(mixture, "predict_proba"):
         raise _no_mixture(mixture)
@@ -209,7 +209,7 @@ def _given_charts(
                 f"The mixture was fitted to {one.n_features_in_} features, but the rows have "
                 f"{rows.shape[1]}."
             )
-    return Charts(mixtures, as_given, 0)
+    return LocalCharts(mixtures, as_given, 0)
 
 
 def _no_mixture(given: Any) -> SidelightError:

@@ -125,7 +125,7 @@ class LinkedCharts:
 
 
 @dataclass(frozen=True)
-class Coordinates:
+class CoordinateEstimates:
     """Estimates of the rows: ``q_i(s)`` and ``q_i(g) = N(ĝ_i, C_i)``, and the bound.
 
     Attributes
@@ -149,7 +149,7 @@ class Coordinates:
     objective: float
 
 
-def e_step(rows: Array, charts: LinkedCharts, resp: Array) -> Coordinates:
+def e_step(rows: Array, charts: LinkedCharts, resp: Array) -> CoordinateEstimates:
     """Best ``q_i(g)`` for the responsibilities, then the best responsibilities for it."""
     k, d = charts.offsets.shape
     pull = charts.pull(rows)
@@ -162,7 +162,7 @@ def e_step(rows: Array, charts: LinkedCharts, resp: Array) -> Coordinates:
     log_det = np.linalg.slogdet(covariances)[1]
     per_row = logsumexp(-energy, axis=1) + 0.5 * log_det + 0.5 * d * (1 + LOG_2PI)
     resp = softmax(-energy, axis=1)
-    return Coordinates(charts, resp, places, covariances, -float(np.mean(per_row)))
+    return CoordinateEstimates(charts, resp, places, covariances, -float(np.mean(per_row)))
 
 
 def energies(
@@ -182,7 +182,7 @@ def energies(
     return np.asarray(0.5 * energy)
 
 
-def bound(rows: Array, now: Coordinates, charts: LinkedCharts) -> float:
+def bound(rows: Array, now: CoordinateEstimates, charts: LinkedCharts) -> float:
     """``Φ`` per row of estimates under other charts, as after an m-step."""
     energy = energies(rows, charts, now.places, now.covariances, charts.pull(rows))
     safe = np.where(now.resp > 0, now.resp, 1.0)
@@ -192,14 +192,14 @@ def bound(rows: Array, now: Coordinates, charts: LinkedCharts) -> float:
     return float(np.mean(inner + 0.5 * log_det + 0.5 * d * (1 + LOG_2PI)))
 
 
-def m_step(rows: Array, now: Coordinates, least: Array, *, isotropic: bool) -> LinkedCharts:
+def m_step(rows: Array, now: CoordinateEstimates, least: Array, *, isotropic: bool) -> LinkedCharts:
     """Charts that maximize ``Φ`` for the estimates of the rows.
 
     Parameters
     ----------
     rows : ndarray of shape (n, D)
         The rows.
-    now : Coordinates
+    now : CoordinateEstimates
         Estimates.
     least : ndarray of shape (D,)
         Bound below the noise variances.

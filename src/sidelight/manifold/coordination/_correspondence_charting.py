@@ -24,7 +24,7 @@ from sidelight.manifold.coordination._alignment import Agreement, align_by_agree
 from sidelight.manifold.coordination._charted import COMMON_PARAMETERS, place
 from sidelight.manifold.coordination._charting import sum_agreement, warn_of_low_entropy
 from sidelight.manifold.coordination._charts import (
-    Charts,
+    LocalCharts,
     check_dimensions,
     fit_charts,
     number_of_charts,
@@ -136,7 +136,7 @@ class CorrespondenceCharting(ViewsEmbedding):
         places = [self._place(view, rows) for view, rows in enumerate(views.rows)]
         self._set_places(places, views)
 
-    def _charts_of(self, rows: Array, view: int, views: Views) -> Charts:
+    def _charts_of(self, rows: Array, view: int, views: Views) -> LocalCharts:
         """Fit the charts of one view."""
         check_dimensions(rows, self.n_components)
         return fit_charts(
@@ -170,7 +170,7 @@ def _joint(sums: list[Agreement], links: Array) -> Agreement:
     )
 
 
-def _link_gram(charts: list[Charts], views: Views) -> Array:
+def _link_gram(charts: list[LocalCharts], views: Views) -> Array:
     """``Σ (u_n - u_m)(u_n - u_m)'`` over links, in the columns of the charts of all views."""
     designs = [
         own.design(rows) if len(views.links) else np.empty((0, 0))

@@ -32,13 +32,13 @@ from sidelight.manifold._reconstruction import connected_weights, usable_neighbo
 from sidelight.manifold.coordination._alignment import align_by_reconstruction, constant_slots
 from sidelight.manifold.coordination._charted import COMMON_PARAMETERS, place
 from sidelight.manifold.coordination._charts import (
-    Charts,
+    LocalCharts,
     check_dimensions,
     fit_charts,
     number_of_charts,
 )
 from sidelight.manifold.coordination._coordinated_em import (
-    Coordinates,
+    CoordinateEstimates,
     LinkedCharts,
     blank_charts,
     e_step,
@@ -150,15 +150,15 @@ class GlobalCoordination(Embedding):
             scaled = charts.scaled(rows)
             with one_thread_blas:  # threads of BLAS wait for each other on tall thin matrices
                 found = self._search(scaled, start)
-        self._units = Charts((), charts.center, charts.exponent)
+        self._units = LocalCharts((), charts.center, charts.exponent)
         self._set_fitted(scaled, found, rows.dtype)
 
-    def _fit_charts(self, rows: Array) -> Charts:
+    def _fit_charts(self, rows: Array) -> LocalCharts:
         """Charts whose responsibilities the search starts from; EM finds their noise itself."""
         n_charts = number_of_charts(self.n_charts, len(rows), self.n_components)
         return fit_charts(rows, self.n_components, n_charts, "ppca", None, self.random_state)
 
-    def _start(self, rows: Array, charts: Charts) -> Coordinates:
+    def _start(self, rows: Array, charts: LocalCharts) -> CoordinateEstimates:
         """Responsibilities of the charts, and first coordinates of little variance."""
         n, d = len(rows), self.n_components
         scaled = charts.scaled(rows)
@@ -175,9 +175,9 @@ class GlobalCoordination(Embedding):
         variance = float(np.mean(first.var(axis=0))) or 1.0
         covariances = np.tile(FIRST_VARIANCE * variance * np.eye(d), (n, 1, 1))
         blank = blank_charts(charts.n_charts, rows.shape[1], d)
-        return Coordinates(blank, resp, first, covariances, math.inf)
+        return CoordinateEstimates(blank, resp, first, covariances, math.inf)
 
-    def _spectral(self, rows: Array, charts: Charts) -> Array:
+    def _spectral(self, rows: Array, charts: LocalCharts) -> Array:
         """Coordinates of locally linear coordination with these charts."""
         near = usable_neighbors(self.n_neighbors, len(rows), self.n_components)
         weights = connected_weights(rows, near)
@@ -186,7 +186,7 @@ class GlobalCoordination(Embedding):
         alignment = align_by_reconstruction(design, weights, self.n_components, constant)
         return place(charts, alignment.coefficients, rows)
 
-    def _search(self, rows: Array, start: Coordinates) -> Alternation[Coordinates]:
+    def _search(self, rows: Array, start: CoordinateEstimates) -> Alternation[CoordinateEstimates]:
         """Alternate between the estimates of the rows and the charts."""
         variances = rows.var(axis=0)
         least = NOISE_FLOOR * np.where(variances > 0, variances, variances.mean())
@@ -194,10 +194,12 @@ class GlobalCoordination(Embedding):
         if isotropic:
             least = np.full(len(least), float(least.mean()))
 
-        def update(now: Coordinates) -> LinkedCharts:
+        def update(now: CoordinateEstimates) -> LinkedCharts:
             return m_step(rows, now, least, isotropic=isotropic)
 
-        def evaluate(charts: LinkedCharts, before: Coordinates | None) -> Coordinates:
+        def evaluate(
+            charts: LinkedCharts, before: CoordinateEstimates | None
+        ) -> CoordinateEstimates:
             return e_step(rows, charts, (start if before is None else before).resp)
 
         found = alternate(
@@ -218,7 +220,7 @@ class GlobalCoordination(Embedding):
         return found
 
     def _set_fitted(
-        self, scaled: Array, found: Alternation[Coordinates], dtype: np.dtype[Any]
+        self, scaled: Array, found: Alternation[CoordinateEstimates], dtype: np.dtype[Any]
     ) -> None:
         """Set the fitted attributes, with coordinates of mean 0 and covariance I."""
         places = found.last.parameters.place(scaled)

@@ -1,4 +1,4 @@
-"""What maps of several views share: views from a list or a table, and places of new rows."""
+"""Shared parts of maps of several views: views from a list or a table, and places of new rows."""
 
 from __future__ import annotations
 

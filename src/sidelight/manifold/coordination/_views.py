@@ -16,7 +16,7 @@ from sidelight._words import counted
 from sidelight.constraints import Correspondences
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 
-#: Unlinked rows that reach farther than this times the linked ones are told.
+#: Unlinked rows that reach farther than this times the linked ones cause a warning.
 FARTHEST = 2.0
 
 
@@ -83,7 +83,7 @@ class Views:
             left.remove(view)
 
     def warn_of_extrapolation(self, places: Array) -> None:
-        """Tell where objects that one view shows lie far beyond those that several show."""
+        """Warn where objects of a single view lie far beyond those of several views."""
         if len(self.rows) == 1:
             return
         linked = self.seen.sum(axis=1) > 1

@@ -13,10 +13,10 @@ from sidelight.engine.inner import one_thread_blas
 from sidelight.graphs import DynamicPathTrees, DynamicShortestPaths
 from sidelight.manifold.spectral._frame import squared_distance_frame, start_vector
 
-#: Up to so many rows the eigenvectors are found anew every time: it takes no longer.
+#: Up to this many rows the eigenvectors are recomputed every time: it takes no longer.
 FEW_ROWS = 60
 
-#: The least eigenvalue is estimated anew when the number of rows has grown by this factor.
+#: The least eigenvalue is reestimated when the number of rows has grown by this factor.
 GROWN = 1.25
 
 #: Weights of the least and the last leading eigenvalue in the shift (Law 2006, section 3.4.3).
@@ -55,7 +55,7 @@ class Coordinates:
 
     @property
     def stretch(self) -> Array:
-        """What takes vectors to coordinates."""
+        """Factors that turn eigenvectors into coordinates."""
         return np.diag(np.sqrt(self.values))
 
     def place(self, lengths: Array) -> Array:
@@ -68,17 +68,17 @@ class Coordinates:
             return np.asarray((self.means - lengths**2) @ self.vectors * inverse)
 
     def add(self, lengths: Array) -> None:
-        """Take one more row, from its geodesics to all others."""
+        """Add a row, from its geodesics to all others."""
         self.vectors = np.vstack([self.vectors, self.place(lengths)])
         self.means = np.append(self.means, np.sum(lengths**2) / max(len(lengths), 1))
 
     def drop(self, slot: int) -> None:
-        """Take the row of a slot out; the last row gets the slot."""
+        """Remove the row of a slot; the last row gets the slot."""
         self.vectors[slot], self.means[slot] = self.vectors[-1], self.means[-1]
         self.vectors, self.means = self.vectors[:-1].copy(), self.means[:-1].copy()
 
     def solve(self, paths: Any, inside: Array | None = None) -> None:
-        """Find the eigenvectors anew, to the last digits; of some rows only where asked."""
+        """Recompute the eigenvectors to full accuracy, of the rows ``inside`` only if given."""
         lengths = paths.distances
         n = len(lengths)
         if inside is not None:
@@ -155,7 +155,7 @@ class LandmarkCoordinates(Coordinates):
 
     @property
     def stretch(self) -> Array:
-        """What takes vectors to coordinates: the linear map that makes them isometric."""
+        """Linear map that turns singular vectors into isometric coordinates."""
         return self._stretch
 
     def place(self, lengths: Array) -> Array:
@@ -168,16 +168,16 @@ class LandmarkCoordinates(Coordinates):
             return np.asarray((self.means - lengths**2) @ self.left * inverse)
 
     def add(self, lengths: Array) -> None:
-        """Take one more row, from its geodesics to the landmarks."""
+        """Add a row, from its geodesics to the landmarks."""
         self.vectors = np.vstack([self.vectors, self.place(lengths)])
 
     def drop(self, slot: int) -> None:
-        """Take the row of a slot out; the last row gets the slot."""
+        """Remove the row of a slot; the last row gets the slot."""
         self.vectors[slot] = self.vectors[-1]
         self.vectors = self.vectors[:-1].copy()
 
     def solve(self, paths: Any, inside: Array | None = None) -> None:
-        """Find the singular vectors anew, from ``B B'``, and polish them."""
+        """Recompute the singular vectors from ``B B'``, and refine them."""
         gram = _landmark_gram(paths, inside)
         m = len(gram)
         asked = min(self.n_components, m)

@@ -20,7 +20,7 @@ NO_PAIRS = Pairs(np.empty((0, 2), np.int64), np.empty(0), np.empty((0, 2), np.in
 
 @dataclass
 class EdgeRules:
-    """What the edges of a map are, beside its neighborhoods.
+    """Rules for the edges of a map beside its neighborhoods: constraints, parts, short-cuts.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class EdgeRules:
         Part of every row, by slot, if there are several and no bridges.
     cut : csr_array of bool or None
         Edges between slots that cannot-links have cut or made longer, if there are any.
-    said : list of str
+    pending_messages : list of str
         Messages about parts that nobody has seen yet.
     """
 
@@ -49,7 +49,7 @@ class EdgeRules:
     n_parts: int = 1
     part: Array | None = None
     cut: sparse.csr_array | None = None
-    said: list[str] = field(default_factory=list)
+    pending_messages: list[str] = field(default_factory=list)
 
     def is_local(self, near: Neighborhood) -> bool:
         """Whether a row changes no edges but those of rows whose neighbors it changes."""
@@ -57,8 +57,8 @@ class EdgeRules:
             return False
         return not self.conformal or (near.radius is None and bool(np.all(near.scales() > 0)))
 
-    def know(self, pairs: Pairs, serials: Array) -> None:
-        """Take what is known about pairs of rows that have these serial numbers."""
+    def add_pairs(self, pairs: Pairs, serials: Array) -> None:
+        """Add constraints on pairs of rows, given by their serial numbers."""
         old = self.known
         self.known = Pairs(
             np.concatenate([old.together, serials[pairs.together]]),
@@ -84,7 +84,7 @@ class EdgeRules:
             )
 
     def keep_shortcuts(self, pairs: Array, lengths: Array) -> None:
-        """Take edges that a contracted row leaves, by serial numbers."""
+        """Add edges in place of a contracted row, by serial numbers."""
         for (a, b), length in zip(pairs.tolist(), lengths.tolist(), strict=True):
             self.shortcuts.setdefault(a, {})[b] = length
             self.shortcuts.setdefault(b, {})[a] = length
@@ -166,11 +166,11 @@ class EdgeRules:
             self.part = part
         if self.disconnected == "raise":
             return graph  # whoever asked for the change raises, once it is complete
-        with warnings.catch_warnings(record=True) as said:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             joined, _ = join_parts(whole, near.rows[: near.n], self.disconnected)
         if n_parts > before:
-            self.said += [str(one.message) for one in said]
+            self.pending_messages += [str(one.message) for one in caught]
         if self.disconnected == "largest":
             return graph
         ends = np.repeat(np.arange(near.n), np.diff(joined.indptr))

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from sidelight._fit.scatter import steady_signs
+from sidelight._fit.scatter import fix_signs
 from sidelight._typing import Array
 from sidelight._words import setting
 from sidelight.constraints import Pairs
@@ -19,7 +19,7 @@ from sidelight.manifold.incremental._map_graph import MapGraph
 from sidelight.manifold.incremental._updates import MapUpdate
 from sidelight.manifold.spectral._frame import check_pairs_fit
 
-#: A stream chooses its landmarks when there are so many times as many rows.
+#: A stream chooses its landmarks when there are this many times as many rows.
 ROWS_PER_LANDMARK = 2
 
 
@@ -32,9 +32,9 @@ class Limits:
     n_landmarks : int or None
         Rows whose geodesics are kept; all by default.
     window : int or None
-        The newest rows, so many, are kept.
+        Number of newest rows that are kept.
     max_points : int or None
-        Rows beyond so many are contracted.
+        Number of rows beyond which some are contracted.
     contraction : {"crowded", "new"}
         Which: the row whose nearest is the nearest, or the new one.
     """
@@ -112,7 +112,7 @@ class GrowingMap:
         self.solve(update)
 
     def add(self, row: Array, update: MapUpdate) -> None:
-        """Take one more row, giving up another where there is no room."""
+        """Add a row, and remove or contract another where there is no room."""
         if self.landmarks is None:
             self._check_size(self.n + 1)
         self.graph.add(row, self.n_seen, update)
@@ -128,7 +128,7 @@ class GrowingMap:
             self._choose_landmarks(limits.n_landmarks)
 
     def remove(self, slot: int, update: MapUpdate) -> None:
-        """Take the row of a slot out; the last row gets the slot."""
+        """Remove the row of a slot; the last row gets the slot."""
         paths = self.graph.paths
         if isinstance(paths, DynamicPathTrees) and slot in paths.sources:
             others = np.setdiff1d(np.arange(self.n), paths.sources)
@@ -184,7 +184,7 @@ class GrowingMap:
     # --- coordinates ----------------------------------------------------------------------------
 
     def improve(self, steps: int, update: MapUpdate) -> None:
-        """Let the coordinates follow the geodesics, and turn them towards those shown before."""
+        """Update the coordinates to the geodesics, and rotate them towards those shown before."""
         started = time.perf_counter()
         if self.n:
             inside = self._inside()
@@ -238,7 +238,7 @@ class GrowingMap:
             left, _, right = np.linalg.svd((new - new.mean(axis=0)).T @ (old - old.mean(axis=0)))
             self.turn = left @ right
         else:
-            signed = steady_signs(places.T).T
+            signed = fix_signs(places.T).T
             self.turn = np.diag(np.where(np.sum(signed * places, axis=0) < 0, -1.0, 1.0))
         self.shown = places @ self.turn
         if inside is not None:

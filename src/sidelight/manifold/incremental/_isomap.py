@@ -36,14 +36,14 @@ from sidelight.manifold.incremental._neighborhood import Neighborhood
 from sidelight.manifold.incremental._placing import place_rows
 from sidelight.manifold.incremental._updates import MapUpdate
 from sidelight.manifold.spectral._base import PARAMETERS
-from sidelight.manifold.spectral._frame import check_pairs_fit, tell_of_missing
+from sidelight.manifold.spectral._frame import check_pairs_fit, warn_of_missing_dimensions
 from sidelight.tags import SOFT_TAGS, own_tags
 
-#: A call that brings more than this share of the rows finds the coordinates anew.
+#: A call that brings more than this share of the rows recomputes the coordinates.
 MANY_ROWS = 0.1
 
-#: A row shortens so many geodesics by more than a tenth that a short-cut is suspected: the share
-#: of all geodesics, and the rows from which on it is told.
+#: A short-cut is suspected if a row shortens many geodesics by more than a tenth: the share
+#: of all geodesics, and the number of rows from which on a warning is given.
 SUSPECTED_SHARE = 0.15
 SUSPECTED_ROWS = 200
 
@@ -71,7 +71,7 @@ class IncrementalIsomap(Embedding):
         Number of neighbors of a row in the graph, all others while there are no more; two rows are
         joined if one is a neighbor of the other.
     n_landmarks : int >= 1 or None, default=None
-        Keep the geodesics from so many rows, drawn at random, to all others, ``O(m n)`` numbers
+        Keep the geodesics from this many rows, drawn at random, to all others, ``O(m n)`` numbers
         instead of ``O(n²)``. A stream draws them when it has twice as many rows.
     conformal : bool, default=False
         Divide the distance of two joined rows by ``√(M_i M_j)``, with ``M_i`` the mean distance of
@@ -150,7 +150,7 @@ class IncrementalIsomap(Embedding):
     # --- calls ----------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Begin a map anew with rows, all at once: Isomap of the rows.
+        """Start a new map: Isomap of all rows at once.
 
         With ``window`` these are the last rows of ``X``; with ``max_points`` the first, and the
         others follow one by one.
@@ -182,11 +182,11 @@ class IncrementalIsomap(Embedding):
                 EmbeddingWarning,
             )
         self._grow(values, known_pairs(known))
-        tell_of_missing(self._map.coordinates.values, self.n_components)
+        warn_of_missing_dimensions(self._map.coordinates.values, self.n_components)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Take more rows into the map, or begin it.
+        """Add rows to the map, or start it.
 
         The geodesics change with every row, the coordinates once for all rows of the call. A map
         may begin with any number of rows, also with one.
@@ -228,7 +228,7 @@ class IncrementalIsomap(Embedding):
         return self
 
     def remove(self, positions: Any = None, *, ids: Any = None) -> Self:
-        """Take rows out of the map.
+        """Remove rows from the map.
 
         Parameters
         ----------
@@ -255,7 +255,7 @@ class IncrementalIsomap(Embedding):
         for serial in serials.tolist():
             self._map.remove(int(self._map.graph.near.slots_of(np.array([serial]))[0]), update)
         self._map.improve(self.n_ritz, update)
-        self._tell(update)
+        self._warn_of_graph(update)
         self._publish(update)
         return self
 
@@ -340,7 +340,7 @@ class IncrementalIsomap(Embedding):
                 )
 
     def _check_size(self, n: int) -> None:
-        """Refuse more rows than there is memory for the geodesics of, before they are taken."""
+        """Raise before rows are added if there is no memory for their geodesics."""
         if self.n_landmarks is None:
             check_pairs_fit(
                 min(n, self.window or n, self.max_points or n),
@@ -355,7 +355,7 @@ class IncrementalIsomap(Embedding):
         return np.ldexp(values.astype(np.float64), -self._exponent)
 
     def _grow(self, values: Array, pairs: Pairs, first: int = 0) -> None:
-        """Take rows, and pairs that are about the rows from ``first`` on."""
+        """Add rows, and pairs of the rows from ``first`` on."""
         self._check_size(self._map.n + len(values))
         update = MapUpdate()
         came = self._map.n_seen
@@ -369,14 +369,14 @@ class IncrementalIsomap(Embedding):
                 self._map.add(row, update)
                 progress.step()
         if pairs.n_together or pairs.n_apart:
-            self._know(pairs, first, update)
+            self._add_pairs(pairs, first, update)
             self._map.solve(update)
         elif len(values) - begin > MANY_ROWS * self._map.n:
             self._map.solve(update)
         elif len(values) > begin:
             self._map.improve(self.n_ritz, update)
-        self._refuse_parts(came)
-        self._tell(update)
+        self._check_connected(came)
+        self._warn_of_graph(update)
         self._publish(update)
         self._show_last(came, values)
 
@@ -385,7 +385,7 @@ class IncrementalIsomap(Embedding):
         n = len(values)
         if self.window is not None and n > self.window:
             kept = n - self.window
-            inside = _among(pairs, np.arange(n) >= kept, -kept)
+            inside = _pairs_within(pairs, np.arange(n) >= kept, -kept)
             self._map.start(values[kept:], kept, inside, update)
             return n
         if self.max_points is not None and n > self.max_points:
@@ -394,14 +394,14 @@ class IncrementalIsomap(Embedding):
         self._map.start(values, 0, pairs, update)
         return n
 
-    def _know(self, pairs: Pairs, first: int, update: MapUpdate) -> None:
-        """Take pairs of rows that are in the map, given by positions from ``first`` on."""
+    def _add_pairs(self, pairs: Pairs, first: int, update: MapUpdate) -> None:
+        """Add pairs of rows that are in the map, given by positions from ``first`` on."""
         there = np.zeros(self._map.n_seen, dtype=bool)
         there[self._map.graph.serials] = True
-        kept = _among(pairs, there[first:], 0)
-        self._map.graph.know(kept, np.arange(first, self._map.n_seen), update)
+        kept = _pairs_within(pairs, there[first:], 0)
+        self._map.graph.add_pairs(kept, np.arange(first, self._map.n_seen), update)
 
-    def _refuse_parts(self, came: int) -> None:
+    def _check_connected(self, came: int) -> None:
         """With ``disconnected="raise"``, take new rows back that leave the graph in parts."""
         rules = self._map.graph.rules
         if self.disconnected != "raise" or rules.n_parts == 1 or rules.part is None:
@@ -426,12 +426,12 @@ class IncrementalIsomap(Embedding):
         self._publish(update)
         raise SidelightError(f"{message} The new rows were not taken.")
 
-    def _tell(self, update: MapUpdate) -> None:
+    def _warn_of_graph(self, update: MapUpdate) -> None:
         """Warn about parts of the graph and about suspected short-cuts."""
         rules = self._map.graph.rules
-        for message in rules.said:
+        for message in rules.pending_messages:
             warn(message, EmbeddingWarning)
-        rules.said.clear()
+        rules.pending_messages.clear()
         if update.share_shortened > SUSPECTED_SHARE and self._map.n >= SUSPECTED_ROWS:
             warn(
                 f"A short-cut is suspected: one row made {update.share_shortened:.0%} of all "
@@ -482,7 +482,7 @@ class IncrementalIsomap(Embedding):
         return self._units(place_rows(self._map, self._values(rows))).astype(rows.dtype, copy=False)
 
 
-def _among(pairs: Pairs, there: Array, shift: int) -> Pairs:
+def _pairs_within(pairs: Pairs, there: Array, shift: int) -> Pairs:
     """Pairs of which both rows are there, at shifted positions."""
     kept = there[pairs.together].all(axis=1), there[pairs.apart].all(axis=1)
     return Pairs(

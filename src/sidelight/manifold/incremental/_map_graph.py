@@ -23,7 +23,7 @@ class MapGraph:
     """Rows in slots, edges between them, and the shortest paths over these.
 
     Where the rules are local, only the edges that a row touches are looked at; otherwise the graph
-    is built anew and compared with that of the paths, which costs ``O(n n_neighbors)``.
+    is rebuilt and compared with that of the paths, which costs ``O(n n_neighbors)``.
     """
 
     def __init__(self, near: Neighborhood, rules: EdgeRules) -> None:
@@ -49,11 +49,11 @@ class MapGraph:
         landmarks: Array | None,
         update: MapUpdate,
     ) -> None:
-        """Take the first rows and what is known about them, all at once."""
+        """Add the first rows and the constraints on them, all at once."""
         with _clock(update, "neighbor_seconds"):
             self.near.start(rows, first_serial)
         with _clock(update, "geodesic_seconds"):
-            self.rules.know(pairs, self.serials)
+            self.rules.add_pairs(pairs, self.serials)
             graph = self.rules.graph(self.near)
             if landmarks is None:
                 self.paths = DynamicShortestPaths(graph)
@@ -70,7 +70,7 @@ class MapGraph:
         self.paths = DynamicPathTrees(graph, slots)
 
     def add(self, row: Array, serial: int, update: MapUpdate) -> None:
-        """Take one more row."""
+        """Add a row."""
         with _clock(update, "neighbor_seconds"):
             local = self.rules.is_local(self.near)
             touched = self.near.add(row, serial)
@@ -93,7 +93,7 @@ class MapGraph:
             self._keep_together(update)
 
     def remove(self, slot: int, update: MapUpdate) -> None:
-        """Take the row of a slot out; the last row gets the slot."""
+        """Remove the row of a slot; the last row gets the slot."""
         with _clock(update, "geodesic_seconds"):
             self.rules.forget(int(self.serials[slot]))
             update.edges_deleted += self.paths.degree(slot)
@@ -102,7 +102,7 @@ class MapGraph:
         self._fill_up(slot, update)
 
     def contract(self, slot: int, update: MapUpdate) -> None:
-        """Take the row of a slot out, keeping the geodesics over it by short-cuts."""
+        """Remove the row of a slot, keeping the geodesics over it by short-cuts."""
         with _clock(update, "geodesic_seconds"):
             serials = self.serials.copy()
             pairs, lengths = self.paths.contract_vertex(slot)
@@ -111,11 +111,11 @@ class MapGraph:
             update.n_contracted += 1
         self._fill_up(slot, update)
 
-    def know(self, pairs: Pairs, serials: Array, update: MapUpdate) -> None:
-        """Take what is known about pairs of rows, given by their serial numbers."""
+    def add_pairs(self, pairs: Pairs, serials: Array, update: MapUpdate) -> None:
+        """Add constraints on pairs of rows, given by their serial numbers."""
         if pairs.n_together or pairs.n_apart:
             with _clock(update, "geodesic_seconds"):
-                self.rules.know(pairs, serials)
+                self.rules.add_pairs(pairs, serials)
                 self._rebuild(update)
                 update.n_parts = self.rules.n_parts
 
@@ -148,7 +148,7 @@ class MapGraph:
         return pairs, self.rules.lengths(self.near, pairs)
 
     def _change(self, pairs: Array, lengths: Array, update: MapUpdate) -> PathChange:
-        """Change edges between rows that the paths know, and count them."""
+        """Change edges between rows of the map, and count the changes."""
         if len(pairs) == 0:
             return PathChange()
         old = self.paths.lengths(pairs)

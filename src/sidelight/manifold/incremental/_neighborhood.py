@@ -26,7 +26,7 @@ BLOCK_ROWS = 256
 
 
 class Touched(NamedTuple):
-    """What a row that came or went may have changed.
+    """Rows that an added or removed row may have affected.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Neighborhood:
         self.counts = np.zeros(0, np.int64)
 
     def start(self, rows: Array, first_serial: int) -> None:
-        """Take the first rows, all at once."""
+        """Add the first rows, all at once."""
         n = len(rows)
         self._make_room(n)
         self.n = n
@@ -79,11 +79,11 @@ class Neighborhood:
 
     @property
     def lists(self) -> tuple[Array, Array, Array]:
-        """What compiled loops take."""
+        """Arrays for the compiled loops."""
         return self.near, self.near_distances, self.counts
 
     def add(self, row: Array, serial: int) -> Touched:
-        """Take one more row, into the next slot."""
+        """Add a row, in the next slot."""
         new = self.n
         self._make_room(new + 1)
         self.rows[new] = row
@@ -97,7 +97,7 @@ class Neighborhood:
         return Touched(joined, pairs, listing)
 
     def remove(self, slot: int) -> Touched:
-        """Take the row of a slot out; the last row gets the slot."""
+        """Remove the row of a slot; the last row gets the slot."""
         changed = remove_from_lists(self.rows, self.n, *self.lists, self.serials, slot)
         last = self.n - 1
         if slot != last:

@@ -1,4 +1,4 @@
-"""Places of new rows on a map that stays as it is."""
+"""Coordinates of new rows on a fixed map."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What linear projections share: centering, coordinates of full rank, how many are kept."""
+"""Shared parts of linear projections: centering, coordinates of full rank, how many are kept."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from scipy import linalg
 
 from sidelight._fit.parameters import Count, estimator
-from sidelight._fit.scatter import steady_signs
+from sidelight._fit.scatter import fix_signs
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import counted, setting, worded
@@ -78,5 +78,5 @@ class _LinearProjection(LinearTransformer):
     ) -> None:
         """Set eigenvalues and map; of each direction (a column) the largest entry is positive."""
         self.eigenvalues_ = values.astype(dtype)
-        components = steady_signs(directions.T @ centered.basis)
+        components = fix_signs(directions.T @ centered.basis)
         self._set_map(components, dtype, mean=centered.mean)

@@ -32,8 +32,8 @@ class ConstrainedPCA(_LinearProjection):
     :class:`sidelight.evaluation.ConstraintSearchCV` does in a pipeline. Read more in the
     :doc:`user guide </manifold/index>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    digits, satellite and wine, for some amounts of it (:doc:`the comparison of all methods
+    On rows without constraints it was worse with correct constraints than without any on
+    digits, satellite and wine, for some numbers of them (:doc:`the comparison of all methods
     </does_knowledge_help>`).
 
     Parameters

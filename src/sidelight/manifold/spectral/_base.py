@@ -1,4 +1,4 @@
-"""What embeddings of a neighborhood graph share: parameters, the graph, neighbors of new rows."""
+"""Shared parts of embeddings of a neighborhood graph: parameters, graph, neighbors of new rows."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ PARAMETERS = {
 
 
 @dataclass(frozen=True)
-class Neighborhood:
+class MappedGraph:
     """Rows that are mapped, the graph that joins them, and what is known about them.
 
     Attributes
@@ -77,7 +77,7 @@ class _NeighborhoodEmbedding(Embedding):
     """A map that is made from the neighborhood graph of the rows.
 
     Subclasses define ``_embed(near)``, which returns the coordinates of the rows of a
-    :class:`Neighborhood`, and ``_place(near, rows)``, which places new rows by their neighbors.
+    :class:`MappedGraph`, and ``_place(near, rows)``, which places new rows by their neighbors.
     """
 
     _common_parameters: ClassVar[dict[str, str]] = PARAMETERS
@@ -143,9 +143,9 @@ class _NeighborhoodEmbedding(Embedding):
         return self
 
     def _check_size(self, n: int) -> None:
-        """Refuse more rows than the method has memory for, before anything is computed."""
+        """Raise before any computation if there are more rows than memory allows."""
 
-    def _embed(self, near: Neighborhood) -> Array:
+    def _embed(self, near: MappedGraph) -> Array:
         """Coordinates of the rows."""
         raise NotImplementedError
 
@@ -160,7 +160,7 @@ class _NeighborhoodEmbedding(Embedding):
         places = np.where(same[:, None] >= 0, mapped, self._place(near, rows))
         return places.astype(rows.dtype, copy=False)
 
-    def _neighborhood(self, rows: Any, known: Constraints, anchors: Anchors | None) -> Neighborhood:
+    def _neighborhood(self, rows: Any, known: Constraints, anchors: Anchors | None) -> MappedGraph:
         n = rows.shape[0]
         check_several(n)
         names = getattr(self, "feature_names_in_", None)
@@ -178,8 +178,8 @@ class _NeighborhoodEmbedding(Embedding):
         if len(kept) < n:
             values = values[kept][:, kept] if self._is_precomputed else values[kept]
             known = known[kept]
-            anchors = None if anchors is None else _still_enough(anchors.among(kept), self)
-        return Neighborhood(values, graph, kept, known, anchors)
+            anchors = None if anchors is None else _still_enough(anchors.restricted_to(kept), self)
+        return MappedGraph(values, graph, kept, known, anchors)
 
     def _distances(self, values: Any) -> sparse.csr_array:
         """The graph as the parameters ask for it."""
@@ -195,7 +195,7 @@ class _NeighborhoodEmbedding(Embedding):
             )
         return distance_graph(values, n_neighbors=self.n_neighbors, metric=self._metric)
 
-    def _constrained(self, near: Neighborhood, pairs: Pairs) -> tuple[sparse.csr_array, Array]:
+    def _constrained(self, near: MappedGraph, pairs: Pairs) -> tuple[sparse.csr_array, Array]:
         """Edges after constraints, and by how much each is longer."""
         edges, factors = constrained_edges(near.graph, near.rows, pairs, metric=self._metric)
         if pairs.n_apart:
@@ -222,10 +222,10 @@ class _NeighborhoodEmbedding(Embedding):
     def _all_neighbors_of(self, rows: Any) -> sparse.csr_array:
         n = len(self._kept)
         if self._is_precomputed:
-            among = rows[:, self._kept]
-            if sparse.issparse(among):
-                return _stored_neighbors(among)
-            return _nearest_columns(among, self.n_neighbors, self.radius)
+            mapped = rows[:, self._kept]
+            if sparse.issparse(mapped):
+                return _stored_neighbors(mapped)
+            return _nearest_columns(mapped, self.n_neighbors, self.radius)
         values = rows if self._columns is None else self._columns.of(rows)
         search = RowSearch(self._rows)
         if self.radius is None:
@@ -259,10 +259,10 @@ def rows_like(near: sparse.csr_array) -> Array:
     return same
 
 
-def _share_places(places: Array, near: Neighborhood) -> None:
+def _share_places(places: Array, near: MappedGraph) -> None:
     """Put rows that are the same in one place, the mean of theirs, in place.
 
-    Rows that constraints tell apart from others like them stay where they are.
+    Rows that constraints separate from others like them stay where they are.
     """
     if sparse.issparse(near.rows):
         return

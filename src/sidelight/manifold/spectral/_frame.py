@@ -16,7 +16,7 @@ from scipy import linalg, sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
-from sidelight._fit.scatter import steady_signs
+from sidelight._fit.scatter import fix_signs
 from sidelight._kernels.manifold.squares import squared_product
 from sidelight._progress import stage_progress
 from sidelight._typing import Array
@@ -34,7 +34,7 @@ DENSE_ROWS = 400
 NO_VARIANCE = 1e-10
 
 #: Rows of a method that keeps a number for every two of them: 8 n² bytes.
-MOST_ROWS = 15_000
+MAX_ROWS = 15_000
 
 #: Mean profile of a matrix, as a share of its size, above which factors fill up: graphs of rows of
 #: two dimensions have 0.02 to 0.05, of five and more above 0.14.
@@ -48,11 +48,11 @@ BLOCK_ROWS = 512
 
 
 def check_pairs_fit(n: int, method: str, instead: str) -> None:
-    """Refuse a matrix with a number for every two rows before memory runs out."""
-    if n > MOST_ROWS:
+    """Raise if a matrix of all pairs of rows would not fit into memory."""
+    if n > MAX_ROWS:
         raise SidelightError(
             f"{method} keeps a number for every two of {n:,} rows, {8e-9 * n * n:,.1f} GB; at most "
-            f"{MOST_ROWS:,} rows are taken. {instead}"
+            f"{MAX_ROWS:,} rows are taken. {instead}"
         )
 
 
@@ -139,7 +139,7 @@ def squared_distance_frame(distances: Array, n_components: int) -> CenteredFrame
 
 
 def half_squares(distances: Array) -> Array:
-    """``-d²/2``, what distances say in the frame of classical scaling."""
+    """``-d²/2``, the matrix that classical scaling centers."""
     return np.asarray(-0.5 * distances**2)
 
 
@@ -176,7 +176,7 @@ def _centered(
             lambda vector: _without_mean(product(_without_mean(vector))), n, asked
         )
     order = np.argsort(-values, kind="stable")
-    values, vectors = values[order], steady_signs(vectors[:, order].T).T
+    values, vectors = values[order], fix_signs(vectors[:, order].T).T
     # Rounding of a matrix without any variance would pass for eigenvalues of it.
     least = NO_VARIANCE * max(values[0], float(np.abs(means).max()) * NO_VARIANCE, 1e-300)
     positive = values > least
@@ -214,8 +214,8 @@ def start_vector(n: int) -> Array:
     return np.random.RandomState(0).standard_normal(n)
 
 
-def tell_of_missing(values: Array, n_components: int) -> None:
-    """Warn where the matrix shows fewer dimensions than were asked for."""
+def warn_of_missing_dimensions(values: Array, n_components: int) -> None:
+    """Warn where the matrix has fewer positive eigenvalues than dimensions requested."""
     shown = int(np.count_nonzero(values > 0))
     if shown < n_components:
         warn(
@@ -229,7 +229,7 @@ def tell_of_missing(values: Array, n_components: int) -> None:
 def trailing(
     matrix: sparse.csr_array, null: Array, k: int, *, largest: float | None = None
 ) -> tuple[Array, Array]:
-    """``k`` smallest eigenvalues of a positive semidefinite matrix beside a known null vector.
+    """``k`` smallest eigenvalues of a positive semidefinite matrix, without a known null vector.
 
     The inverse beside the null vector ``u`` is that of the matrix without a row and a column ``p``:
     for ``b ⟂ u`` the solution that is 0 at ``p``, less its part along ``u``. That matrix is regular
@@ -278,11 +278,11 @@ def trailing(
             inverted, vectors = _lanczos(inverse, n, k)
             order = np.argsort(-inverted, kind="stable")
             values, vectors = 1.0 / inverted[order], vectors[:, order]
-    return np.maximum(values, 0.0), steady_signs(vectors.T).T
+    return np.maximum(values, 0.0), fix_signs(vectors.T).T
 
 
 def _would_fill(matrix: sparse.csr_array) -> bool:
-    """Whether much of a factor would be filled, as the profile of a good order tells."""
+    """Whether a factor would fill up much, estimated by the profile after Cuthill-McKee."""
     order = reverse_cuthill_mckee(sparse.csr_matrix(matrix), symmetric_mode=True)
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
@@ -294,7 +294,7 @@ def _would_fill(matrix: sparse.csr_array) -> bool:
 def _from_products(
     matrix: sparse.csr_array, flat: Array, k: int, largest: float
 ) -> tuple[Array, Array] | None:
-    """Smallest eigenvalues beside a null vector by Lanczos iterations; None where it takes long."""
+    """Smallest eigenvalues, without a null vector, by Lanczos; None where it takes long."""
     n = matrix.shape[0]
 
     def apply(vector: Array) -> Array:
@@ -341,7 +341,7 @@ def factorized(matrix: Any) -> Callable[[Array], Array]:
 def smallest(
     matrix: sparse.csr_array, null: Array, n_components: int, *, largest: float | None = None
 ) -> tuple[Array, Array]:
-    """Trailing eigenvectors beside a known one, and zeros where there are not enough of them."""
+    """Trailing eigenvectors, without a known one; zeros where there are not enough of them."""
     n = matrix.shape[0]
     k = min(n_components, n - 1)
     if k < n_components:

@@ -15,12 +15,12 @@ from sidelight.evaluation import residual_variance
 from sidelight.graphs import geodesics
 from sidelight.graphs.inner import BLOCK_NUMBERS, first_of_each
 from sidelight.manifold._rows import SimilarityMap, move_onto
-from sidelight.manifold.spectral._base import Neighborhood, _NeighborhoodEmbedding
+from sidelight.manifold.spectral._base import MappedGraph, _NeighborhoodEmbedding
 from sidelight.manifold.spectral._frame import (
     check_pairs_fit,
     half_squares,
     squared_distance_frame,
-    tell_of_missing,
+    warn_of_missing_dimensions,
 )
 from sidelight.tags import own_tags
 
@@ -33,7 +33,7 @@ class _GeodesicEmbedding(_NeighborhoodEmbedding):
     metric: Literal["euclidean", "precomputed"] = "euclidean"
     conformal: bool = False
 
-    def _lengths(self, near: Neighborhood) -> sparse.csr_array:
+    def _lengths(self, near: MappedGraph) -> sparse.csr_array:
         """Lengths of the edges of the graph, after constraints and conformal scaling."""
         edges, factors = self._constrained(near, known_pairs(near.known))
         lengths = edges.data * factors
@@ -48,7 +48,7 @@ class _GeodesicEmbedding(_NeighborhoodEmbedding):
         """Neighbors whose mean distance is the scale of a row; None for all of them."""
         return None if self.radius is not None else int(self.n_neighbors)
 
-    def _moved(self, places: Array, near: Neighborhood) -> Array:
+    def _moved(self, places: Array, near: MappedGraph) -> Array:
         """Move the map onto its anchors, if there are any."""
         self._move: SimilarityMap | None = None
         if near.anchors is not None:
@@ -122,7 +122,7 @@ class Isomap(_GeodesicEmbedding):
         Lengths of the shortest paths between the rows that have coordinates, all of them but for
         ``disconnected="largest"``.
     eigenvalues_ : ndarray of shape (n_components,)
-        Leading eigenvalues of ``B``; 0 where it has fewer above 0, which is told.
+        Leading eigenvalues of ``B``; 0, with a warning, where it has fewer above 0.
     residual_variances_ : ndarray of shape (n_components,)
         ``1 - corr(g_ij, |z_i - z_j|)²`` with the first coordinate, the first two and so on: where
         it stops falling is the dimension of the manifold. Computed when asked for.
@@ -151,11 +151,11 @@ class Isomap(_GeodesicEmbedding):
         instead = "LandmarkIsomap keeps those of some rows to all others only."
         check_pairs_fit(n, type(self).__name__, instead)
 
-    def _embed(self, near: Neighborhood) -> Array:
+    def _embed(self, near: MappedGraph) -> Array:
         self.graph_ = self._lengths(near)
         self.geodesics_ = geodesics(self.graph_)
         self._frame = squared_distance_frame(self.geodesics_, self.n_components)
-        tell_of_missing(self._frame.values, self.n_components)
+        warn_of_missing_dimensions(self._frame.values, self.n_components)
         self.eigenvalues_ = self._frame.values
         return self._moved(self._frame.coordinates, near)
 

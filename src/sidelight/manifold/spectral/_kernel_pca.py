@@ -20,7 +20,11 @@ from sidelight.engine.inner import one_thread_blas
 from sidelight.exceptions import SidelightError
 from sidelight.graphs.inner import ASYMMETRY
 from sidelight.manifold._rows import check_several
-from sidelight.manifold.spectral._frame import centered_frame, check_pairs_fit, tell_of_missing
+from sidelight.manifold.spectral._frame import (
+    centered_frame,
+    check_pairs_fit,
+    warn_of_missing_dimensions,
+)
 from sidelight.tags import own_tags
 
 
@@ -52,7 +56,7 @@ class KernelPCA(Embedding):
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
-        Leading eigenvalues of ``K̃``; 0 where it has fewer above 0, which is told. That of the
+        Leading eigenvalues of ``K̃``; 0, with a warning, where it has fewer above 0. That of the
         covariance in the feature space is one n-th of it.
 
     Examples
@@ -102,7 +106,7 @@ class KernelPCA(Embedding):
         if self._is_precomputed:
             _check_symmetric(matrix)
         self._frame = centered_frame(matrix, self.n_components)
-        tell_of_missing(self._frame.values, self.n_components)
+        warn_of_missing_dimensions(self._frame.values, self.n_components)
         self.eigenvalues_ = self._frame.values
         self.embedding_ = self._frame.coordinates.astype(rows.dtype)
 
@@ -124,7 +128,7 @@ class KernelPCA(Embedding):
         """
         check_is_fitted(self)
         if self._rows is None:
-            raise SidelightError("Rows cannot be told from a precomputed kernel.")
+            raise SidelightError("Rows cannot be recovered from a precomputed kernel.")
         places = check_array(Z, dtype=[np.float64, np.float32])
         mapped = self.embedding_.astype(np.float64)
         if places.shape[1] != mapped.shape[1]:

@@ -10,20 +10,20 @@ from scipy import linalg
 from sklearn.utils import check_random_state
 
 from sidelight._fit.parameters import Count, Seed, estimator
-from sidelight._fit.scatter import steady_signs
+from sidelight._fit.scatter import fix_signs
 from sidelight._typing import Array
 from sidelight._words import counted, setting
 from sidelight.engine.inner import one_thread_blas
 from sidelight.exceptions import SidelightError
 from sidelight.graphs import geodesics
-from sidelight.manifold.spectral._base import Neighborhood
+from sidelight.manifold.spectral._base import MappedGraph
 from sidelight.manifold.spectral._frame import (
     NO_VARIANCE,
     CenteredFrame,
     half_squares,
     power_of_two,
     squared_distance_frame,
-    tell_of_missing,
+    warn_of_missing_dimensions,
 )
 from sidelight.manifold.spectral._isomap import _GeodesicEmbedding
 from sidelight.tags import own_tags
@@ -31,7 +31,7 @@ from sidelight.tags import own_tags
 
 @estimator
 class LandmarkIsomap(_GeodesicEmbedding):
-    r"""Isomap that knows the geodesics from some rows, the landmarks, only.
+    r"""Isomap with the geodesics from some rows only, the landmarks.
 
     The landmarks are placed by classical scaling of the geodesics between them, and every row by
     its geodesics to them:
@@ -93,14 +93,15 @@ class LandmarkIsomap(_GeodesicEmbedding):
         sparse=True,
     )
 
-    def _embed(self, near: Neighborhood) -> Array:
+    def _embed(self, near: MappedGraph) -> Array:
         self.graph_ = self._lengths(near)
         n = len(near.kept)
         m = min(self.n_landmarks, n)
         if m <= self.n_components and m < n:
             raise SidelightError(
-                f"{counted(m, 'landmark')} cannot tell {counted(self.n_components, 'dimension')}; "
-                f"set {setting('n_landmarks')} to at least {self.n_components + 1}."
+                f"{counted(m, 'landmark')} cannot determine "
+                f"{counted(self.n_components, 'dimension')}; set {setting('n_landmarks')} to at "
+                f"least {self.n_components + 1}."
             )
         rng = check_random_state(self.random_state)
         chosen = np.sort(rng.choice(n, m, replace=False)) if m < n else np.arange(n)
@@ -111,7 +112,7 @@ class LandmarkIsomap(_GeodesicEmbedding):
             self._frame = squared_distance_frame(between, self.n_components)
         else:
             self._frame = _published_frame(self.landmark_geodesics_, self.n_components)
-        tell_of_missing(self._frame.values, self.n_components)
+        warn_of_missing_dimensions(self._frame.values, self.n_components)
         self.eigenvalues_ = self._frame.values
         return self._moved(self._extend(self._paths()), near)
 
@@ -135,7 +136,7 @@ def _published_frame(lengths: Array, n_components: int) -> CenteredFrame:
     with one_thread_blas:
         left, singular, _ = linalg.svd(matrix, full_matrices=False, overwrite_a=True)
     kept = min(n_components, len(singular))
-    values, vectors = singular[:kept], steady_signs(left[:, :kept].T).T
+    values, vectors = singular[:kept], fix_signs(left[:, :kept].T).T
     values = np.where(values > NO_VARIANCE * singular[0], values, 0.0)
     missing = n_components - kept
     return CenteredFrame(

@@ -12,15 +12,15 @@ from sidelight._fit.parameters import Auto, FinitePositive, estimator
 from sidelight._typing import Array
 from sidelight.constraints import known_pairs
 from sidelight.graphs import degrees
-from sidelight.manifold.spectral._base import Neighborhood, _NeighborhoodEmbedding
+from sidelight.manifold.spectral._base import MappedGraph, _NeighborhoodEmbedding
 from sidelight.manifold.spectral._frame import held_in_place, smallest
 from sidelight.tags import own_tags
 
 #: Heat that reaches two joined rows at least: less would split the graph.
-LEAST_HEAT = 1e-6
+MIN_HEAT = 1e-6
 
 #: Factors of the extension closer to 0 than this are rounding.
-LEAST_FACTOR = 1e-6
+MIN_FACTOR = 1e-6
 
 
 @estimator
@@ -77,7 +77,7 @@ class LaplacianEigenmap(_NeighborhoodEmbedding):
         sparse=True,
     )
 
-    def _embed(self, near: Neighborhood) -> Array:
+    def _embed(self, near: MappedGraph) -> Array:
         edges, factors = self._constrained(near, known_pairs(near.known))
         apart = near.graph.data[near.graph.data > 0]
         usual = float(np.median(apart)) if len(apart) else 1.0
@@ -97,7 +97,7 @@ class LaplacianEigenmap(_NeighborhoodEmbedding):
 
     def _weigh(self, lengths: Array) -> Array:
         """Heat that passes over edges of these lengths."""
-        return np.maximum(np.exp(-(lengths**2) / (4 * self._time)), LEAST_HEAT)
+        return np.maximum(np.exp(-(lengths**2) / (4 * self._time)), MIN_HEAT)
 
     def _place(self, near: sparse.csr_array, rows: Any) -> Array:
         mapped = self.embedding_[self._kept].astype(np.float64)
@@ -105,4 +105,4 @@ class LaplacianEigenmap(_NeighborhoodEmbedding):
         similar = sparse.csr_array((data, near.indices, near.indptr), near.shape)
         places = np.asarray(similar @ mapped) / degrees(similar)[:, None]
         factor = 1.0 - np.nan_to_num(self.eigenvalues_)
-        return places / np.where(np.abs(factor) < LEAST_FACTOR, 1.0, factor)
+        return places / np.where(np.abs(factor) < MIN_FACTOR, 1.0, factor)

@@ -17,7 +17,7 @@ from sidelight.manifold._reconstruction import (
     centered_rows,
     weights_of_lists,
 )
-from sidelight.manifold.spectral._base import Neighborhood, _NeighborhoodEmbedding, rows_like
+from sidelight.manifold.spectral._base import MappedGraph, _NeighborhoodEmbedding, rows_like
 from sidelight.manifold.spectral._frame import held_in_place, smallest
 from sidelight.tags import own_tags
 
@@ -76,7 +76,7 @@ class LocallyLinearEmbedding(_NeighborhoodEmbedding):
         complexity="O(n k (D + k²)) and a sparse factorization of time, O(n k²) memory",
     )
 
-    def _embed(self, near: Neighborhood) -> Array:
+    def _embed(self, near: MappedGraph) -> Array:
         n = len(near.kept)
         pairs = known_pairs(near.known)
         rows, _ = centered_rows(near.rows)
@@ -99,7 +99,7 @@ class LocallyLinearEmbedding(_NeighborhoodEmbedding):
             return held_in_place(matrix, near.anchors)
         return vectors
 
-    def _neighbor_lists(self, near: Neighborhood, pairs: Pairs) -> sparse.csr_array:
+    def _neighbor_lists(self, near: MappedGraph, pairs: Pairs) -> sparse.csr_array:
         """Neighbors of every row: the nearest, ends of bridges, and what cannot-links leave."""
         graph, n = near.graph, near.graph.shape[0]
         listed = _keys(graph, n)

@@ -23,7 +23,7 @@ from sidelight.manifold.spectral._frame import (
     check_pairs_fit,
     half_squares,
     squared_distance_frame,
-    tell_of_missing,
+    warn_of_missing_dimensions,
 )
 from sidelight.tags import own_tags
 
@@ -51,7 +51,7 @@ class ClassicalScaling(Embedding):
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
-        Leading eigenvalues of ``B``; 0 where it has fewer above 0, which is told.
+        Leading eigenvalues of ``B``; 0, with a warning, where it has fewer above 0.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class ClassicalScaling(Embedding):
         if distances.max() == 0:
             raise all_the_same(n)
         self._frame = squared_distance_frame(distances, self.n_components)
-        tell_of_missing(self._frame.values, self.n_components)
+        warn_of_missing_dimensions(self._frame.values, self.n_components)
         self.eigenvalues_ = self._frame.values
         self.embedding_ = self._frame.coordinates.astype(rows.dtype)
 

@@ -16,7 +16,7 @@ from sidelight._progress import wait_for
 from sidelight._typing import FloatArray
 from sidelight.engine import get_threads
 
-#: Distances between so many rows are kept (128 MB); between more they are computed for each step.
+#: Distances between up to this many rows are kept (128 MB), others are computed for each step.
 KEPT_ROWS = 4000
 
 #: Distances in a tile.
@@ -30,7 +30,7 @@ GROWTH = 1.5
 
 #: Second derivatives are taken to be at least this share of ``Σ_j 1/δ_ij``: where they vanish,
 #: single points would be thrown off the map, and the steps of all others be halved with theirs.
-LEAST_CURVATURE = 0.1
+MIN_CURVATURE = 0.1
 
 #: Nearest rows from whose places the search for the place of a new row starts.
 START_NEIGHBORS = 3
@@ -40,7 +40,7 @@ PLACE_ITERATIONS = 200
 PLACE_TOLERANCE = 1e-10
 
 
-class Distances:
+class TargetDistances:
     """Distances between the rows of a fit, kept or computed for each tile, and to new rows.
 
     Parameters
@@ -68,7 +68,7 @@ class Distances:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class StressEvaluation:
     """A map with its stress, and the derivatives of the stress up to the factor ``2 / c``."""
 
     places: FloatArray
@@ -90,7 +90,7 @@ class SammonStress:
         Pairs of equal rows, which count nowhere.
     """
 
-    def __init__(self, distances: Distances) -> None:
+    def __init__(self, distances: TargetDistances) -> None:
         self.distances = distances
         n = len(distances)
         sums, self.weights = np.empty(n), np.empty((n, 1))
@@ -106,7 +106,7 @@ class SammonStress:
         self.total = float(sums.sum())
         self.n_equal = int(zeros.sum() - n) // 2
 
-    def __call__(self, places: FloatArray) -> Evaluation:
+    def __call__(self, places: FloatArray) -> StressEvaluation:
         errors = np.empty(len(places))
         gradient, curvature = np.empty_like(places), np.empty_like(places)
         others = np.ascontiguousarray(places.T)
@@ -122,9 +122,9 @@ class SammonStress:
             )
 
         over_tiles(len(places), len(places), evaluate_tile)
-        return Evaluation(places, float(errors.sum()) / self.total, gradient, curvature)
+        return StressEvaluation(places, float(errors.sum()) / self.total, gradient, curvature)
 
-    def step(self, now: Evaluation) -> FloatArray:
+    def step(self, now: StressEvaluation) -> FloatArray:
         """Diagonal Newton step ``S' / |S''|``, to be subtracted."""
         return newton_step(now.gradient, now.curvature, self.weights)
 
@@ -143,10 +143,10 @@ def over_tiles(n_rows: int, n_columns: int, work: Callable[[slice], None]) -> No
 
 
 @dataclass(frozen=True)
-class Descent:
-    """Where a descent ended."""
+class StressDescent:
+    """Final state of a descent."""
 
-    last: Evaluation
+    last: StressEvaluation
     history: list[float]
     n_iter: int
     converged: bool
@@ -161,7 +161,7 @@ def descend(
     max_iter: int,
     description: str,
     verbose: int,
-) -> Descent:
+) -> StressDescent:
     """Take diagonal Newton steps, halved where they would raise the stress.
 
     Parameters
@@ -199,10 +199,12 @@ def descend(
             if n_small == 2:
                 converged = True
                 break
-    return Descent(now, history, len(history) - 1, converged and not progress.interrupted)
+    return StressDescent(now, history, len(history) - 1, converged and not progress.interrupted)
 
 
-def _lower(stress: SammonStress, now: Evaluation, factor: float) -> tuple[Evaluation | None, float]:
+def _lower(
+    stress: SammonStress, now: StressEvaluation, factor: float
+) -> tuple[StressEvaluation | None, float]:
     """The map after a step that does not raise the stress, or None, and the factor of the step."""
     step = stress.step(now)
     for _ in range(MAX_HALVINGS):
@@ -215,7 +217,7 @@ def _lower(stress: SammonStress, now: Evaluation, factor: float) -> tuple[Evalua
 
 def newton_step(gradient: FloatArray, curvature: FloatArray, weights: FloatArray) -> FloatArray:
     """Diagonal Newton step ``S' / |S''|`` of points with the sums ``Σ_j 1/δ_ij`` of weights."""
-    floored = np.maximum(np.abs(curvature), LEAST_CURVATURE * weights)
+    floored = np.maximum(np.abs(curvature), MIN_CURVATURE * weights)
     return np.divide(gradient, floored, out=np.zeros_like(gradient), where=floored > 0)
 
 
@@ -226,7 +228,7 @@ def inverse_sums(wanted: FloatArray) -> FloatArray:
 
 
 def place_rows(wanted: FloatArray, places: FloatArray) -> FloatArray:
-    """Places of new rows on a map that stays as it is, each of least stress.
+    """Coordinates of least stress for new rows on a fixed map.
 
     Every row descends from the weighted mean of the places of its nearest rows, by steps of its
     own. Rows at distance 0 from a row of the map get its place.

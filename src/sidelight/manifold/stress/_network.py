@@ -21,7 +21,7 @@ from sidelight._fit.parameters import (
     estimator,
 )
 from sidelight._fit.restarts import fit_progress
-from sidelight._fit.scatter import steady_signs
+from sidelight._fit.scatter import fix_signs
 from sidelight._typing import Array, FloatArray
 from sidelight._warn import warn
 from sidelight._words import setting
@@ -77,7 +77,7 @@ class AutoassociativeNetwork(Embedding):
         Largest number of iterations of a restart.
     tol : float >= 0, finite, default=0.0001
         A restart has converged when 20 iterations lower the objective by less than this share. Few
-        get there: an end by ``max_iter`` is told only while the objective falls fast.
+        get there: a warning of an end by ``max_iter`` is given only while the objective falls fast.
     n_init : int >= 1, default=1
         Number of restarts: the first near principal components, the others from random weights;
         the best is kept.
@@ -143,7 +143,7 @@ class AutoassociativeNetwork(Embedding):
         spread = float(np.mean(centered.coordinates**2)) * len(centered.basis)
         scale = float(np.sqrt(spread / rows.shape[1]))
         source = as_rows((np.asarray(rows, dtype=np.float64) - centered.mean) / scale)
-        components = steady_signs(centered.basis)
+        components = fix_signs(centered.basis)
         along_first = float(np.std(centered.coordinates[:, 0])) / scale
 
         def run(number: int, rng: np.random.RandomState) -> _Training:

@@ -21,7 +21,7 @@ from sidelight._fit.parameters import (
     Verbosity,
     estimator,
 )
-from sidelight._fit.scatter import steady_signs
+from sidelight._fit.scatter import fix_signs
 from sidelight._typing import Array, FloatArray
 from sidelight._warn import warn
 from sidelight._words import setting, worded
@@ -30,8 +30,8 @@ from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.manifold.linear._base import Centered
 from sidelight.manifold.stress._descent import (
-    Distances,
     SammonStress,
+    TargetDistances,
     descend,
     over_tiles,
     place_rows,
@@ -41,7 +41,7 @@ from sidelight.tags import own_tags
 #: Displacement of rows that differ but start in one place, as a share of the extent of the map.
 JITTER = 1e-3
 
-#: Up to so many rows all eigenvectors are computed at once.
+#: Up to this many rows all eigenvectors are computed at once.
 FEW_ROWS = 500
 
 
@@ -136,7 +136,7 @@ class SammonMapping(Embedding):
         scaled = values / self._unit
         if precomputed:
             np.fill_diagonal(scaled, 0.0)
-        stress = SammonStress(Distances(scaled, precomputed))
+        stress = SammonStress(TargetDistances(scaled, precomputed))
         end = descend(
             stress,
             _apart(self._start(scaled), scaled, precomputed),
@@ -209,7 +209,7 @@ def _unit(values: FloatArray, precomputed: bool) -> float:
 def _components(rows: FloatArray, n_components: int) -> FloatArray:
     """Principal components, 0 where the rows vary in fewer directions."""
     centered = Centered(rows)
-    signs = np.sum(steady_signs(centered.basis) * centered.basis, axis=1)
+    signs = np.sum(fix_signs(centered.basis) * centered.basis, axis=1)
     return _padded(centered.coordinates * np.sign(signs), n_components)
 
 
@@ -227,7 +227,7 @@ def _classical_scaling(distances: FloatArray, n_components: int) -> FloatArray:
         values, vectors = eigsh(products, k=wanted, which="LA", v0=start)
     order = np.argsort(-values)
     scores = vectors[:, order] * np.sqrt(np.maximum(values[order], 0.0))
-    return _padded(steady_signs(scores.T).T, n_components)
+    return _padded(fix_signs(scores.T).T, n_components)
 
 
 def _padded(scores: FloatArray, n_components: int) -> FloatArray:

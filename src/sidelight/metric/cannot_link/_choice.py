@@ -14,8 +14,8 @@ from sidelight.metric.cannot_link._solver import Ascent, CoordinateAscent
 from sidelight.metric.cannot_link._sweeps import (
     LARGEST_MATRIX,
     GramSweeps,
-    Graph,
     MetricSweeps,
+    PairGraph,
     Products,
     SparseSweeps,
     as_csr,
@@ -33,7 +33,7 @@ LARGEST_DIFFERENCES = 50_000_000
 PER_ROW, PER_PAIR = 0.4, 0.25
 
 
-def choose_ascent(rows: Any, graph: Graph, gram: Array | None = None) -> Ascent:
+def choose_ascent(rows: Any, graph: PairGraph, gram: Array | None = None) -> Ascent:
     """Return the fastest ascent: by ``A`` in few dimensions, in the model for sparse rows.
 
     Otherwise it is coordinate ascent by products of rows, of which ``gram`` may be known already.
@@ -55,7 +55,7 @@ def choose_ascent(rows: Any, graph: Graph, gram: Array | None = None) -> Ascent:
     return ModelAscent(model, sweeps.products, lambda: sweeps)
 
 
-def choose_products(rows: Any, graph: Graph, gram: Array | None = None) -> Products:
+def choose_products(rows: Any, graph: PairGraph, gram: Array | None = None) -> Products:
     """Products of rows: all at once where there are few rows, and much to multiply again."""
     n = rows.shape[0]
     if gram is not None:
@@ -70,7 +70,7 @@ def choose_products(rows: Any, graph: Graph, gram: Array | None = None) -> Produ
     return GramSweeps(sparse_gram(*_unsigned_parts(csr), *_unsigned_parts(csc)), graph)
 
 
-def _metric_is_small(rows: Any, graph: Graph) -> bool:
+def _metric_is_small(rows: Any, graph: PairGraph) -> bool:
     """Whether ``A`` is small enough to be formed, and a step in it cheap."""
     n, d = rows.shape
     entries = 2 * rows.nnz / max(n, 1) if sparse.issparse(rows) else d

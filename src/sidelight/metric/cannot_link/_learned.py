@@ -13,12 +13,12 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from sidelight._fit.scatter import leading_root, root, steady_signs
+from sidelight._fit.scatter import fix_signs, leading_root, root
 from sidelight._typing import Array
 from sidelight._words import setting, worded
 from sidelight.exceptions import SidelightError
 from sidelight.metric.cannot_link._problem import BaseKernel
-from sidelight.metric.cannot_link._sweeps import LARGEST_MATRIX, Graph, as_csr
+from sidelight.metric.cannot_link._sweeps import LARGEST_MATRIX, PairGraph, as_csr
 
 #: Entries of a block of products with the rows.
 BLOCK_ENTRIES = 4_000_000
@@ -105,7 +105,7 @@ class LearnedMetric:
         return self.support.inner(rows, others).astype(rows.dtype)
 
     def mahalanobis(self, d: int) -> Array:
-        """``A`` of ``d`` features; of the leading directions where only these were asked for."""
+        """``A`` of ``d`` features, or of the leading directions where only these are kept."""
         if not self.kernel.linear:
             raise SidelightError(
                 "With a kernel the metric is no matrix of features; use pair_distance or kernel."
@@ -126,14 +126,14 @@ class WeightedPairs:
     """Rows ``S``, weighted pairs of them, and the kernel that compares other rows with these."""
 
     rows: Any
-    graph: Graph
+    graph: PairGraph
     alpha: Array
     kernel: BaseKernel
     gram: Array | None = None  # K(S, S) where it is known already
 
     @classmethod
     def of_support(
-        cls, rows: Any, graph: Graph, alpha: Array, kernel: BaseKernel, gram: Array | None
+        cls, rows: Any, graph: PairGraph, alpha: Array, kernel: BaseKernel, gram: Array | None
     ) -> WeightedPairs:
         """Leave out pairs without a weight, and rows that are in no other pair."""
         kept = alpha > 0
@@ -141,7 +141,7 @@ class WeightedPairs:
         used, places = np.unique(ends, return_inverse=True)
         first, second = places[: len(places) // 2], places[len(places) // 2 :]
         own = None if gram is None else gram[np.ix_(used, used)]
-        kept_graph = Graph(first, second, graph.upper[kept])
+        kept_graph = PairGraph(first, second, graph.upper[kept])
         return cls(rows[used], kept_graph, alpha[kept], kernel, own)
 
     @property
@@ -190,7 +190,7 @@ class WeightedPairs:
         )
         values, vectors = eigsh(operator, k=n_components, v0=seed)
         order = np.argsort(-values, kind="stable")
-        return steady_signs((vectors * np.sqrt(np.maximum(values, 0.0))).T[order])
+        return fix_signs((vectors * np.sqrt(np.maximum(values, 0.0))).T[order])
 
     def row_map(self, n_components: int | None) -> Array:
         """``R`` with ``‖R (K(S, x) - K(S, z))‖`` the distance; ``n_components`` leading directions.
@@ -205,17 +205,19 @@ class WeightedPairs:
         inner = whole @ gram @ whole.T
         values, turn = np.linalg.eigh((inner + inner.T) / 2)
         leading = np.argsort(-values, kind="stable")[:n_components]
-        return steady_signs(turn[:, leading].T @ whole)
+        return fix_signs(turn[:, leading].T @ whole)
 
 
-def joined(before: WeightedPairs | None, rows: Any, graph: Graph) -> tuple[Any, Graph, Array]:
+def joined(
+    before: WeightedPairs | None, rows: Any, graph: PairGraph
+) -> tuple[Any, PairGraph, Array]:
     """Rows, pairs and weights of before, followed by new pairs without a weight."""
     weightless = np.zeros(len(graph.first))
     if before is None:
         return rows, graph, weightless
     both = [before.rows, rows]
     stacked = as_csr(sparse.vstack(both)) if any(map(sparse.issparse, both)) else np.vstack(both)
-    longer = Graph(
+    longer = PairGraph(
         np.concatenate([before.graph.first, graph.first + before.n_rows]),
         np.concatenate([before.graph.second, graph.second + before.n_rows]),
         np.concatenate([before.graph.upper, graph.upper]),

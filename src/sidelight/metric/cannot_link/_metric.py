@@ -24,11 +24,11 @@ from sidelight.metric.cannot_link._choice import choose_ascent, choose_products
 from sidelight.metric.cannot_link._learned import LearnedMetric, WeightedPairs, joined
 from sidelight.metric.cannot_link._problem import (
     BaseKernel,
-    Problem,
+    CannotLinkProblem,
     make_problem,
     warn_of_frequent_features,
 )
-from sidelight.metric.cannot_link._solver import Solution, solve
+from sidelight.metric.cannot_link._solver import DualSolution, solve
 from sidelight.metric.cannot_link._sweeps import MetricSweeps
 from sidelight.tags import own_tags
 
@@ -228,7 +228,9 @@ class CannotLinkMetric(PairStream, _MetricBase):
             self._learned_metric = self._learned_from(support, rows.dtype)
         return self
 
-    def _problem(self, rows: Any, known: Constraints, *, needed: bool = True) -> Problem | None:
+    def _problem(
+        self, rows: Any, known: Constraints, *, needed: bool = True
+    ) -> CannotLinkProblem | None:
         """Cannot-links that can be learned from; None without any."""
         pairs = known_pairs(known)
         self.penalty_ = 1.0 if self.penalty == "auto" else float(self.penalty)
@@ -241,7 +243,7 @@ class CannotLinkMetric(PairStream, _MetricBase):
             self._without_pairs(rows, known)
         return None
 
-    def _with_more_pairs(self, problem: Problem) -> tuple[WeightedPairs, int]:
+    def _with_more_pairs(self, problem: CannotLinkProblem) -> tuple[WeightedPairs, int]:
         """Pairs with a weight after new ones have stepped once, and how many of them have one."""
         before = self._learned_metric.support if hasattr(self, "_learned_metric") else None
         n_before = 0 if before is None else len(before.alpha)
@@ -255,7 +257,7 @@ class CannotLinkMetric(PairStream, _MetricBase):
     def _learned_from(self, support: WeightedPairs, dtype: np.dtype[Any]) -> LearnedMetric:
         return LearnedMetric.from_pairs(support, self.n_features_in_, self.n_components, dtype)
 
-    def _set_solution(self, found: Solution, apart: Array) -> None:
+    def _set_solution(self, found: DualSolution, apart: Array) -> None:
         """Set the fitted attributes of the search."""
         self.cannot_links_ = apart
         self.dual_variables_ = found.alpha

@@ -27,8 +27,8 @@ from sidelight._kernels.metric.pair_model import (
     shared_features,
 )
 from sidelight._typing import Array
-from sidelight.metric.cannot_link._solver import CoordinateAscent, Solution
-from sidelight.metric.cannot_link._sweeps import Graph, Sweeps, unsigned
+from sidelight.metric.cannot_link._solver import CoordinateAscent, DualSolution
+from sidelight.metric.cannot_link._sweeps import PairGraph, Sweeps, unsigned
 
 Words = tuple[Array, Array, Array, Array, Array, Array]
 
@@ -42,7 +42,7 @@ POOR = 0.7
 class PairModel:
     """Differences of sparse rows, and the model of the dual made of their words and rows."""
 
-    def __init__(self, rows: Any, graph: Graph) -> None:
+    def __init__(self, rows: Any, graph: PairGraph) -> None:
         d = rows.shape[1]
         n_pairs = len(graph.first)
         ends, places, values = all_differences(
@@ -134,12 +134,12 @@ class ModelAscent:
         self._instead: CoordinateAscent | None = None
         self._duality_gap = np.inf
 
-    def begin(self, found: Solution, upper: Array, rng: np.random.RandomState) -> None:
+    def begin(self, found: DualSolution, upper: Array, rng: np.random.RandomState) -> None:
         """First weights and their margins."""
         self._step(found, upper, rng)
 
     def improve(
-        self, found: Solution, upper: Array, tol: float, rng: np.random.RandomState
+        self, found: DualSolution, upper: Array, tol: float, rng: np.random.RandomState
     ) -> None:
         """Better weights, and their margins."""
         if self._instead is None and found.duality_gap > POOR * self._duality_gap:
@@ -153,7 +153,7 @@ class ModelAscent:
     def rescale(self, factor: float) -> None:
         """Nothing but the weights depends on them."""
 
-    def _step(self, found: Solution, upper: Array, rng: np.random.RandomState) -> None:
+    def _step(self, found: DualSolution, upper: Array, rng: np.random.RandomState) -> None:
         change = self._model.direction(found.alpha, found.margins, upper, rng)
         image = self._products(change)
         gain, curvature = float((1.0 - found.margins) @ change), float(change @ image)

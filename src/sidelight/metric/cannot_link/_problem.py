@@ -14,7 +14,7 @@ from sidelight._kernels.metric.cannot_link import squared_lengths
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight.exceptions import SidelightError
-from sidelight.metric.cannot_link._sweeps import LARGEST_MATRIX, Graph, as_csr
+from sidelight.metric.cannot_link._sweeps import LARGEST_MATRIX, PairGraph, as_csr
 
 #: Kernels of up to this many rows (3.4 GB) are formed.
 LARGEST_KERNEL = 5 * LARGEST_MATRIX
@@ -44,7 +44,7 @@ class BaseKernel:
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
     def products(self, left: Any, right: Any) -> Array:
-        """``K(left, right)``, dense; a precomputed kernel knows ``right`` by position."""
+        """``K(left, right)``, dense; for a precomputed kernel ``right`` holds positions."""
         if self.precomputed:
             found = left[:, right]
         elif self.linear:
@@ -69,7 +69,7 @@ class BaseKernel:
 
 
 @dataclass(frozen=True)
-class Problem:
+class CannotLinkProblem:
     """Rows that are to be apart.
 
     Attributes
@@ -78,7 +78,7 @@ class Problem:
         Pairs of rows that differ.
     rows : array or CSR matrix
         Rows that are in a pair; their positions for a precomputed kernel.
-    graph : Graph
+    graph : PairGraph
         Pairs as edges between these rows.
     gram : ndarray or None
         Kernel of these rows; None for the linear one.
@@ -88,12 +88,12 @@ class Problem:
 
     apart: Array
     rows: Any
-    graph: Graph
+    graph: PairGraph
     gram: Array | None
     differs: Array
 
 
-def make_problem(kernel: BaseKernel, rows: Any, apart: Array, price: Array) -> Problem:
+def make_problem(kernel: BaseKernel, rows: Any, apart: Array, price: Array) -> CannotLinkProblem:
     """Collect pairs that differ, each with its price of slack, and their rows."""
     used, places = np.unique(apart, return_inverse=True)
     first, second = np.ascontiguousarray(places.reshape(-1, 2).T)
@@ -113,8 +113,8 @@ def make_problem(kernel: BaseKernel, rows: Any, apart: Array, price: Array) -> P
             "that is no number to compute with. Standardize the features first."
         )
     differs = lengths > 1e-14 * max(longest, 1e-300)
-    graph = Graph(first[differs], second[differs], price[differs])
-    return Problem(apart[differs], own, graph, gram, differs)
+    graph = PairGraph(first[differs], second[differs], price[differs])
+    return CannotLinkProblem(apart[differs], own, graph, gram, differs)
 
 
 def warn_of_frequent_features(rows: Any) -> None:

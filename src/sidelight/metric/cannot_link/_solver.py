@@ -22,7 +22,7 @@ BLOCK_ROUNDS = 5
 
 
 @dataclass
-class Solution:
+class DualSolution:
     """Weights of the pairs, their margins, and how good they are."""
 
     alpha: Array
@@ -43,11 +43,11 @@ class Solution:
 class Ascent(Protocol):
     """A way to larger values of the dual."""
 
-    def begin(self, found: Solution, upper: Array, rng: np.random.RandomState) -> None:
+    def begin(self, found: DualSolution, upper: Array, rng: np.random.RandomState) -> None:
         """Set first weights and their margins."""
 
     def improve(
-        self, found: Solution, upper: Array, tol: float, rng: np.random.RandomState
+        self, found: DualSolution, upper: Array, tol: float, rng: np.random.RandomState
     ) -> None:
         """Set better weights and their margins."""
 
@@ -61,14 +61,14 @@ class CoordinateAscent:
     def __init__(self, sweeps: Sweeps) -> None:
         self._sweeps = sweeps
 
-    def begin(self, found: Solution, upper: Array, rng: np.random.RandomState) -> None:
+    def begin(self, found: DualSolution, upper: Array, rng: np.random.RandomState) -> None:
         """Every pair steps, in random order."""
         order = rng.permutation(len(upper))
         self._sweeps.sweep(found.alpha, order, found.margins, rounds=BLOCK_ROUNDS)
         found.margins = measured(self._sweeps, found.alpha)
 
     def improve(
-        self, found: Solution, upper: Array, tol: float, rng: np.random.RandomState
+        self, found: DualSolution, upper: Array, tol: float, rng: np.random.RandomState
     ) -> None:
         """Steps for the pairs with a weight and for those too near; the others stay satisfied."""
         active = np.flatnonzero((found.alpha > 0) | (found.margins < 1))
@@ -95,10 +95,10 @@ def solve(
     tol: float,
     rng: np.random.RandomState,
     verbose: int = 0,
-) -> Solution:
+) -> DualSolution:
     """Ascend until the duality gap is small."""
     n_pairs = len(upper)
-    found = Solution(np.zeros(n_pairs), np.zeros(n_pairs))
+    found = DualSolution(np.zeros(n_pairs), np.zeros(n_pairs))
     with fit_progress("CannotLinkMetric", max_iter, verbose=verbose) as progress:
         ascent.begin(found, upper, rng)
         while not found.converged and found.n_iter < max_iter:
@@ -112,7 +112,7 @@ def solve(
     return found
 
 
-def measure(found: Solution, ascent: Ascent, upper: Array) -> None:
+def measure(found: DualSolution, ascent: Ascent, upper: Array) -> None:
     """Stretch the weights to the best length; the objectives of both problems there."""
     norm = float(found.alpha @ found.margins)  # ‖A‖²
     with np.errstate(divide="ignore"):

@@ -17,14 +17,14 @@ LARGEST_MATRIX = 4096
 
 
 class Sweeps(Protocol):
-    """Sweeps over pairs: margins as they are met, and a step for each.
+    """Sweeps over pairs, with a step for each at its current margin.
 
     ``rounds`` is how often the pairs of a block step before the next block: 0 to measure only, 1
     for every pair to step once, in order.
     """
 
     def sweep(self, alpha: Array, order: Array, margins: Array, *, rounds: int) -> float:
-        """Go through the pairs; return the largest violation met."""
+        """Go once through the pairs; return the largest violation."""
 
     def rescale(self, factor: float) -> None:
         """All weights have been multiplied."""
@@ -38,7 +38,7 @@ class Products(Sweeps, Protocol):
 
 
 @dataclass
-class Graph:
+class PairGraph:
     """Pairs as edges between rows, with the largest weight that each may have."""
 
     first: Array
@@ -55,7 +55,7 @@ class Graph:
 class MetricSweeps:
     """``A`` is at hand: ``O(k²)`` per pair for differences with ``k`` entries."""
 
-    def __init__(self, rows: Any, graph: Graph, A: Array | None = None) -> None:
+    def __init__(self, rows: Any, graph: PairGraph, A: Array | None = None) -> None:
         self.rows = as_csr(rows)
         self.graph = graph
         d = self.rows.shape[1]
@@ -72,7 +72,7 @@ class MetricSweeps:
 class GramSweeps:
     """The Gram or kernel matrix is at hand: ``O(rows + support)`` per pair."""
 
-    def __init__(self, gram: Array, graph: Graph) -> None:
+    def __init__(self, gram: Array, graph: PairGraph) -> None:
         self.gram = np.ascontiguousarray(gram, dtype=np.float64)
         self.graph = graph
 
@@ -91,7 +91,7 @@ class GramSweeps:
 class SparseSweeps:
     """Only the sparse rows are at hand: products with them, and with the pair graph's Laplacian."""
 
-    def __init__(self, rows: Any, graph: Graph) -> None:
+    def __init__(self, rows: Any, graph: PairGraph) -> None:
         self.rows = as_csr(rows)
         self.columns = sparse.csc_array(self.rows)
         self.graph = graph

@@ -19,7 +19,7 @@ Offered are
 
 from sidelight._fit.em.discrete import DiscreteComponents, MultinomialComponents, as_floats
 from sidelight._fit.em.loop import (
-    LEAST_WEIGHT,
+    MIN_WEIGHT,
     Components,
     ConstrainedPosterior,
     EMResult,
@@ -47,7 +47,7 @@ from sidelight.mixture._core._base import (
 from sidelight.mixture._core._criteria import aic, bic, mdl, mml
 
 __all__ = [
-    "LEAST_WEIGHT",
+    "MIN_WEIGHT",
     "Components",
     "ConstrainedPosterior",
     "DiscreteComponents",

@@ -1,4 +1,4 @@
-"""Criteria for the number of components: what a model costs beside its likelihood.
+"""Criteria for the number of components: likelihood with a price for the size of a model.
 
 Pure functions of the log-likelihood ``L``, the number of free parameters and the number of rows;
 the lower the better. ``bic`` and ``aic`` are on the scale of ``-2 L``, description lengths on that

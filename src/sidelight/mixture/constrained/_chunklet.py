@@ -16,7 +16,7 @@ from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 from sidelight.mixture._core import EMResult, Parameters, StartName, rough_clusters
 from sidelight.mixture.constrained._penalized import AFFORDABLE, LARGEST
-from sidelight.mixture.field._rows import ConstrainedRows, Sampling, hard_rows
+from sidelight.mixture.field._rows import FieldRows, Sampling, hard_rows
 from sidelight.mixture.gaussian._components import GaussianEMBase
 from sidelight.tags import own_tags
 
@@ -138,7 +138,7 @@ class ChunkletMixture(GaussianEMBase):
         )
         whole = self._whole_data(source, k, weights)
 
-        def start(number: int, rng: np.random.RandomState, own: ConstrainedRows) -> Parameters:
+        def start(number: int, rng: np.random.RandomState, own: FieldRows) -> Parameters:
             def clusters() -> Array:
                 if len(own.rows):
                     return complying_clusters(source, own, known, self.init_params, rng, number)
@@ -180,7 +180,7 @@ class ChunkletMixture(GaussianEMBase):
 
 def complying_clusters(
     source: RowSource,
-    constrained: ConstrainedRows,
+    constrained: FieldRows,
     known: Constraints,
     how: StartName,
     rng: np.random.RandomState,

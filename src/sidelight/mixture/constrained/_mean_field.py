@@ -22,7 +22,7 @@ from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core import EMResult, Parameters, log_joint_blocks, most_probable
 from sidelight.mixture.constrained._penalized import LEAST, stake_of_a_row
 from sidelight.mixture.constrained._tempered import temper_em
-from sidelight.mixture.field._rows import ConstrainedRows, coupled_rows
+from sidelight.mixture.field._rows import FieldRows, coupled_rows
 from sidelight.mixture.gaussian._components import GaussianEMBase
 from sidelight.tags import own_tags
 
@@ -57,8 +57,8 @@ class MeanFieldMixture(GaussianEMBase):
     weighted. Known classes are certain, and so are groups. Read more in the
     :doc:`user guide </mixture/constrained>`.
 
-    On rows that nothing was said about it was worse with correct knowledge than without on
-    sonar, for some amounts of it (:doc:`the comparison of all methods </does_knowledge_help>`).
+    On rows without constraints it was worse with correct constraints than without any on
+    sonar, for some numbers of them (:doc:`the comparison of all methods </does_knowledge_help>`).
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ class MeanFieldMixture(GaussianEMBase):
 
     def _couple(
         self, known: Constraints, sample_weight: Array | None, emphasis: float
-    ) -> ConstrainedRows:
+    ) -> FieldRows:
         """Rows under pairs of coupling ``±λ``, which count ``η`` times."""
         rows = np.ones(known.n_samples) if sample_weight is None else sample_weight
         return coupled_rows(
@@ -189,7 +189,7 @@ class MeanFieldMixture(GaussianEMBase):
         )
 
     def _best_of_starts(
-        self, source: RowSource, whole: Any, sample_weight: Array | None, rows: ConstrainedRows
+        self, source: RowSource, whole: Any, sample_weight: Array | None, rows: FieldRows
     ) -> EMResult:
         """The best of several restarts, with or without annealing."""
         inits = (self.weights_init, self.means_init, self.precisions_init)
@@ -197,7 +197,7 @@ class MeanFieldMixture(GaussianEMBase):
         is_determined = source.n_rows * source.n_features >= ENOUGH * whole.n_parameters
         annealing = self.annealing and is_determined and not is_given
 
-        def start(number: int, rng: np.random.RandomState, own: ConstrainedRows) -> Parameters:
+        def start(number: int, rng: np.random.RandomState, own: FieldRows) -> Parameters:
             if annealing and number % 2 == 0:
                 return temper_em(source, whole, rng, sample_weight=sample_weight, constrained=own)
             return self._rough_start(source, whole, rng, sample_weight, rows.components)

@@ -1,4 +1,4 @@
-"""What the discriminative mixtures share: the search from several starts, and its result."""
+"""Shared parts of the discriminative mixtures: the search from several starts, and its result."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core import EMResult, data_moments
 from sidelight.mixture.discriminative._descent import (
-    Descent,
-    Stage,
+    DescentStage,
+    DescentState,
     at,
     descend_in_stages,
+    find_lost,
+    recover_lost,
     schedule,
 )
 from sidelight.mixture.discriminative._factor_models import FactorModel
-from sidelight.mixture.discriminative._lost_components import find_lost, recover_lost
-from sidelight.mixture.discriminative._objective import Objective, WhiteRows
+from sidelight.mixture.discriminative._objective import Objective, WhiteRows, statements
 from sidelight.mixture.discriminative._penalty_search import automatic_penalty, choose_penalty
-from sidelight.mixture.discriminative._violation_loss import statements
 from sidelight.mixture.gaussian._components import GaussianBase
 
 #: Starts whose objectives differ by less than this, relatively, ended in the same place.
@@ -46,7 +46,7 @@ SAME_PLACE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class BestStart:
     """The best of several starts."""
 
     rows: WhiteRows
@@ -71,7 +71,7 @@ class Search:
         return self.rows.source.map_reduce(work)[1][0]
 
     def result(self, components: Any, log_weights: Array, log_volume: float) -> EMResult:
-        """What the estimator keeps, with log-densities in the units of the rows."""
+        """Result for the estimator, with log-densities in the units of the rows."""
         return EMResult(
             components=components,
             log_weights=log_weights,
@@ -145,7 +145,7 @@ class _DiscriminativeBase(GaussianBase):
 
     @abstractmethod
     def _model(self, rows: WhiteRows, added: float) -> FactorModel:
-        """What the parameters mean; ``added`` is to be added to all variances."""
+        """Model that reads the parameters; ``added`` is added to all variances."""
 
     @abstractmethod
     def _first(self, rows: WhiteRows, model: Any, rng: np.random.RandomState) -> Array:
@@ -156,7 +156,7 @@ class _DiscriminativeBase(GaussianBase):
         return True
 
     @abstractmethod
-    def _result(self, search: Search, largest_square: float) -> EMResult:
+    def _result(self, search: BestStart, largest_square: float) -> EMResult:
         """Components in the units of the rows, and the path."""
 
     def _whitener(self, covariance: Array) -> Array:
@@ -168,7 +168,7 @@ class _DiscriminativeBase(GaussianBase):
         rng = check_random_state(self.random_state)
         seeds = rng.randint(np.iinfo(np.int32).max, size=self.n_init)
 
-        def fit_at(constraints: Constraints, penalty: float, before: Search | None) -> Search:
+        def fit_at(constraints: Constraints, penalty: float, before: BestStart | None) -> BestStart:
             informed = replace(rows, known=statements(constraints, self.n_components))
             return self._search(Objective(informed, model, penalty), seeds, before)
 
@@ -182,7 +182,7 @@ class _DiscriminativeBase(GaussianBase):
         self._warn_of_lost_components(search)
         return self._result(search, largest)
 
-    def _warn_of_lost_components(self, search: Search) -> None:
+    def _warn_of_lost_components(self, search: BestStart) -> None:
         lost = find_lost(search.objective, search.theta)
         if lost is not None:
             warn(
@@ -238,7 +238,7 @@ class _DiscriminativeBase(GaussianBase):
                 starts.append(theta)
         return starts
 
-    def _search(self, objective: Objective, seeds: Array, before: Search | None) -> Search:
+    def _search(self, objective: Objective, seeds: Array, before: BestStart | None) -> BestStart:
         """Descend from every start, and from another fit when there is one; keep the best."""
         # Without a loss, its sharpness makes no difference.
         paid = objective.penalty > 0 and len(objective.rows.known) > 0
@@ -248,7 +248,7 @@ class _DiscriminativeBase(GaussianBase):
         n_starts = len(starts) + (before is not None)
         with_free = paid and self._is_start_random()
 
-        def first_and_stages(number: int) -> tuple[Array, list[Stage]]:
+        def first_and_stages(number: int) -> tuple[Array, list[DescentStage]]:
             if number < len(starts):
                 return starts[number], stages
             if number < n_starts and before is not None:
@@ -258,7 +258,7 @@ class _DiscriminativeBase(GaussianBase):
             free = self._search(replace(objective, penalty=0.0), seeds, None)
             return free.theta, stages[-1:]
 
-        def run(number: int, _: np.random.RandomState) -> Descent:
+        def run(number: int, _: np.random.RandomState) -> DescentState:
             return descend_in_stages(
                 objective,
                 *first_and_stages(number),
@@ -279,7 +279,7 @@ class _DiscriminativeBase(GaussianBase):
         best = best_of(ends)
         interrupted = any(end.interrupted for end in ends)
         level = best.objective + SAME_PLACE * max(abs(best.objective), 1.0)
-        return Search(
+        return BestStart(
             rows=objective.rows,
             objective=at(objective, stages[-1]),
             theta=best.theta,

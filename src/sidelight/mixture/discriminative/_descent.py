@@ -3,6 +3,12 @@
 A statement that is violated deep inside a wrong component has no slope when posteriors are sharp:
 its derivative falls exponentially in ``τ`` times the log-odds. So a smooth loss is minimized first,
 and each result starts the next, sharper stage.
+
+Components that hold no rows, or the same rows as another: find them and use them elsewhere.
+
+With must-links alone, a mixture whose components all coincide violates nothing: a strong local
+optimum. The source replaces a nearly empty component by splitting another one (Law 2006, 5.7.4);
+here a component that coincides with another counts as lost, too.
 """
 
 from __future__ import annotations
@@ -21,18 +27,83 @@ from sidelight._typing import Array
 from sidelight.engine.inner import one_thread_blas
 from sidelight.mixture.discriminative._objective import Objective
 
+#: A component with less than this share of an average one is nearly empty (5.7.4).
+EMPTY = 4e-3
+
+#: Components closer than this, in standard deviations, coincide.
+COINCIDENT = 1e-2
+
+
+def recover_lost(objective: Objective, theta: Array) -> Array | None:
+    """Return parameters in which a lost component halves another; None when none is lost.
+
+    The largest component is split first; the first split that raises the objective is taken, else
+    the one that lowers it least.
+    """
+    lost = find_lost(objective, theta)
+    if lost is None:
+        return None
+    component, theta = lost
+    before = objective.value_and_gradient(theta)[0]
+    shares = objective.shares(theta)
+    best: tuple[float, Array] | None = None
+    for parent in np.argsort(-shares, kind="stable"):
+        if parent == component:
+            continue
+        halved = split_component(objective, theta, component, int(parent))
+        value = objective.value_and_gradient(halved)[0]
+        if best is None or is_lower(value, best[0]):
+            best = value, halved
+        if is_lower(value, before):
+            break
+    return None if best is None else best[1]
+
+
+def find_lost(objective: Objective, theta: Array) -> tuple[int, Array] | None:
+    """A component that is empty or coincides with another, and parameters without its weight."""
+    model = objective.model
+    k = model.n_components
+    if k == 1:
+        return None
+    shares = objective.shares(theta)
+    smallest = int(np.argmin(shares))
+    if shares[smallest] < EMPTY / k:
+        return smallest, theta
+    own = model.own(theta)
+    for first in range(k):
+        distances = np.max(np.abs(own[first + 1 :] - own[first]), axis=1, initial=0.0)
+        twins = np.flatnonzero(distances < COINCIDENT)
+        if len(twins):
+            beta, m, factor = model.split(theta.copy())
+            beta[first] = np.logaddexp(beta[first], beta[first + 1 + twins[0]])
+            return int(first + 1 + twins[0]), model.join(beta, m, factor)
+    return None
+
+
+def split_component(objective: Objective, theta: Array, component: int, parent: int) -> Array:
+    """Split ``parent`` along its widest direction; ``component`` becomes one half."""
+    model = objective.model
+    lengths, axes = np.linalg.eigh(objective.component_scatter(theta, parent))
+    shift = 0.5 * np.sqrt(max(float(lengths[-1]), 0.0)) * axes[:, -1]
+    beta, m, factor = model.split(theta.copy())
+    beta[parent] -= np.log(2.0)
+    center = m[parent].copy()
+    m[parent] = center - shift
+    return model.replace(model.join(beta, m, factor), component, parent, center + shift)
+
+
 #: Up to this many parameters Newton's method forms the Hessian; beyond, it multiplies with it.
 SMALL = 300
 
 #: A stage ends when a step gains less than this, relative to the objective.
-LEAST_GAIN = 1e-10
+MIN_GAIN = 1e-10
 
 #: First stages are solved no more closely than this, relative to the gradient at their start.
 LOOSEST = 1e-2
 
 
 @dataclass(frozen=True)
-class Stage:
+class DescentStage:
     """One objective on the way: its temperatures, and how closely it is solved."""
 
     sharpness: float
@@ -42,7 +113,7 @@ class Stage:
 
 def schedule(
     sharpness: Sequence[float], inverse_temperature: Sequence[float], tol: float
-) -> list[Stage]:
+) -> list[DescentStage]:
     """Stages: the likelihood is annealed at the first sharpness, then the sharpness rises.
 
     The last is solved to ``tol``, each one before it ten times more loosely, up to 1e-2: 1e-2,
@@ -52,14 +123,14 @@ def schedule(
     pairs += [(tau, inverse_temperature[-1]) for tau in sharpness[1:]]
     last = len(pairs) - 1
     return [
-        Stage(tau, gamma, max(tol, min(LOOSEST, tol * 10.0 ** (last - place))))
+        DescentStage(tau, gamma, max(tol, min(LOOSEST, tol * 10.0 ** (last - place))))
         for place, (tau, gamma) in enumerate(pairs)
     ]
 
 
 @dataclass(eq=False)
-class Descent:
-    """Where a descent stands: always the best of the running stage.
+class DescentState:
+    """Current state of a descent: always the best of the running stage.
 
     Attributes
     ----------
@@ -87,7 +158,7 @@ class Descent:
         return self.history[-1]
 
     def accept(self, theta: Array, value: float) -> float:
-        """Take a step that lowers the objective; return what it gained."""
+        """Accept a step that lowers the objective; return the gain."""
         gain = self.history[-1] - value
         if gain >= 0 or is_lower(value, self.history[-1]):
             self.theta = theta.copy()
@@ -99,27 +170,27 @@ class Descent:
 def descend_in_stages(
     objective: Objective,
     theta: Array,
-    stages: Sequence[Stage],
+    stages: Sequence[DescentStage],
     *,
     solver: str,
     max_iter: int,
     repair: Callable[[Objective, Array], Array | None],
     description: str,
     verbose: int,
-) -> Descent:
-    """Go through the stages, each from the end of the one before.
+) -> DescentState:
+    """Descend in stages, each from the end of the one before.
 
     After a stage ``repair`` may hand out other parameters in which no component is lost; they are
     kept if the objective ends lower from there.
     """
-    descent = Descent(theta)
+    descent = DescentState(theta)
     with fit_progress(description, verbose=verbose) as progress:
         for stage in stages:
             at_stage = at(objective, stage)
             _solve(at_stage, descent, stage.tol, solver, max_iter, progress)
             repaired = repair(at_stage, descent.theta)
             if repaired is not None:
-                other = Descent(repaired)
+                other = DescentState(repaired)
                 _solve(at_stage, other, stage.tol, solver, max_iter, progress)
                 other.n_iter += descent.n_iter
                 if is_lower(other.objective, descent.objective):
@@ -129,7 +200,7 @@ def descend_in_stages(
     return descent
 
 
-def at(objective: Objective, stage: Stage) -> Objective:
+def at(objective: Objective, stage: DescentStage) -> Objective:
     """Return the objective of a stage."""
     return replace(
         objective, sharpness=stage.sharpness, inverse_temperature=stage.inverse_temperature
@@ -138,7 +209,7 @@ def at(objective: Objective, stage: Stage) -> Objective:
 
 def _solve(
     objective: Objective,
-    descent: Descent,
+    descent: DescentState,
     tol: float,
     solver: str,
     max_iter: int,
@@ -161,7 +232,7 @@ def _solve(
 
 def _minimize(
     objective: Objective,
-    descent: Descent,
+    descent: DescentState,
     tol: float,
     solver: str,
     max_iter: int,
@@ -172,7 +243,7 @@ def _minimize(
     def each_step(intermediate_result: Any) -> None:
         gain = descent.accept(intermediate_result.x, float(intermediate_result.fun))
         progress.step(descent.history[-1])
-        if gain <= LEAST_GAIN * max(abs(descent.history[-1]), 1.0):
+        if gain <= MIN_GAIN * max(abs(descent.history[-1]), 1.0):
             raise StopIteration
 
     settings: dict[str, Any]
@@ -192,7 +263,7 @@ def _minimize(
 
 
 def _newton(
-    objective: Objective, descent: Descent, tol: float, max_iter: int, progress: FitProgress
+    objective: Objective, descent: DescentState, tol: float, max_iter: int, progress: FitProgress
 ) -> bool:
     """Line-search Newton with the exact Hessian, made positive; True when the descent ended.
 
@@ -213,7 +284,7 @@ def _newton(
         theta, value, gradient = found
         gain = descent.accept(theta, value)
         progress.step(value)
-        if gain <= LEAST_GAIN * max(abs(value), 1.0):
+        if gain <= MIN_GAIN * max(abs(value), 1.0):
             return True
     return False
 

@@ -10,7 +10,7 @@ import numpy as np
 from sidelight._fit.parameters import estimator
 from sidelight._typing import Array
 from sidelight.mixture._core import EMResult
-from sidelight.mixture.discriminative._base import Search, _DiscriminativeBase
+from sidelight.mixture.discriminative._base import BestStart, _DiscriminativeBase
 from sidelight.mixture.discriminative._factor_models import (
     DiagonalModel,
     FactorModel,
@@ -61,7 +61,7 @@ class DiscriminativeMixture(_DiscriminativeBase):
     Law (2006), Clustering, Dimensionality Reduction, and Side Information, chapter 5 and
     appendix B. The divergence is measured in units of its largest value, so penalties are on the
     scale on which those of the source make sense. ``J`` includes a ridge: ``reg_covar`` times half
-    the trace of the precisions is paid per row. Constraints that say nothing new (must-links
+    the trace of the precisions is paid per row. Constraints without information (must-links
     between neighbors) do not help, and more constraints are not always better.
 
     Examples
@@ -109,7 +109,7 @@ class DiscriminativeMixture(_DiscriminativeBase):
         start: Array = model.start(self._first_means(rows, rng))
         return start
 
-    def _result(self, search: Search, largest_square: float) -> EMResult:
+    def _result(self, search: BestStart, largest_square: float) -> EMResult:
         rows = search.rows
         log_weights, means, factors = search.objective.model.moments(search.theta)
         inverse = np.linalg.inv(rows.whitener)

@@ -7,7 +7,7 @@ any factor ``F``; instead of a mean ``μ`` there is ``m = Fᵀ μ``. For centere
 
 is linear in some features ``T`` of a row, and with the derivative ``c_ij`` of an objective by the
 left side of row ``i``, all that its gradient needs are the sums ``Σ_i c_ij`` and
-``Σ_i c_ij T(y_i)``. Each model says how ``η`` and ``b`` depend on its numbers, and gives the
+``Σ_i c_ij T(y_i)``. Each model defines how ``η`` and ``b`` depend on its numbers, and gives the
 gradient and products of the Hessian with any number ``p`` of directions from the sums. Objectives
 are sums over rows of the weight ``n``.
 """
@@ -28,7 +28,7 @@ from sidelight._typing import Array
 LOG_TWO_PI = math.log(2 * math.pi)
 
 
-class Sums(NamedTuple):
+class FactorSums(NamedTuple):
     """Sums over the rows, or stacks of their changes.
 
     Attributes
@@ -89,7 +89,7 @@ class FactorModel(ABC):
         """Return the terms of the objective besides the scores of the rows."""
 
     @abstractmethod
-    def gradient(self, theta: Array, at: Sums) -> Array:
+    def gradient(self, theta: Array, at: FactorSums) -> Array:
         """Gradient of the objective."""
 
     @abstractmethod
@@ -97,7 +97,9 @@ class FactorModel(ABC):
         """Derivatives of ``η``, of shape (F, p, k), and ``b``, of shape (p, k)."""
 
     @abstractmethod
-    def gradient_change(self, theta: Array, directions: Array, at: Sums, change: Sums) -> Array:
+    def gradient_change(
+        self, theta: Array, directions: Array, at: FactorSums, change: FactorSums
+    ) -> Array:
         """Hessian times the directions, of shape (p, n_parameters).
 
         The changes of the sums have the shapes (p, k) and (p, k, F).
@@ -221,7 +223,7 @@ class TiedModel(FactorModel):
         return factor @ m.T, log_softmax(beta) - 0.5 * np.sum(m * m, axis=1)
 
     def constant(self, theta: Array) -> float:
-        """Likelihood of the rows beside their scores."""
+        """Part of the likelihood that does not depend on the scores."""
         factor = self.split(theta)[2]
         sign, log_det = np.linalg.slogdet(factor.T @ factor)
         if sign <= 0:
@@ -229,7 +231,7 @@ class TiedModel(FactorModel):
         inside = log_det - np.sum(factor * factor) - self.rank * LOG_TWO_PI
         return float(0.5 * self.total * inside)
 
-    def gradient(self, theta: Array, at: Sums) -> Array:
+    def gradient(self, theta: Array, at: FactorSums) -> Array:
         """Gradient, (5.32) and (5.33) in terms of ``m``."""
         beta, m, factor = self.split(theta)
         outward = factor @ np.linalg.inv(factor.T @ factor)
@@ -246,7 +248,9 @@ class TiedModel(FactorModel):
         offset = log_weight_change(beta, dbeta) - np.sum(m * dm, axis=2)
         return np.moveaxis(eta, 0, 1), offset
 
-    def gradient_change(self, theta: Array, directions: Array, at: Sums, change: Sums) -> Array:
+    def gradient_change(
+        self, theta: Array, directions: Array, at: FactorSums, change: FactorSums
+    ) -> Array:
         beta, m, factor = self.split(theta)
         dbeta, dm, dfactor = self.split(directions)
         inverse = np.linalg.inv(factor.T @ factor)
@@ -347,7 +351,7 @@ class _SeparateModel(FactorModel):
         penalty = np.sum(factors * self._times(self.ridge, factors))
         return float(-0.5 * self.total / self.n_components * penalty)
 
-    def gradient(self, theta: Array, at: Sums) -> Array:
+    def gradient(self, theta: Array, at: FactorSums) -> Array:
         beta, m, factors = self.split(theta)
         rows, products = self._unpack(at.features)
         of_factors = self._scaled(at.totals, self._turned(self._inverse(factors)))
@@ -367,7 +371,9 @@ class _SeparateModel(FactorModel):
         offset = log_weight_change(beta, dbeta) + log_det - np.sum(m * dm, axis=2)
         return self._pack(linear, half + self._turned(half)), offset
 
-    def gradient_change(self, theta: Array, directions: Array, at: Sums, change: Sums) -> Array:
+    def gradient_change(
+        self, theta: Array, directions: Array, at: FactorSums, change: FactorSums
+    ) -> Array:
         beta, m, factors = self.split(theta)
         dbeta, dm, dfactors = self.split(directions)
         rows, products = self._unpack(at.features)

@@ -15,24 +15,24 @@ from sidelight.constraints import Constraints
 FIRST, FACTOR, LAST = 0.1, 10**0.5, 1e6
 
 #: Penalties that cost less than this per row, were everything violated, are skipped: nothing moves.
-LEAST_PER_ROW = 0.03
+MIN_PER_ROW = 0.03
 
-#: A penalty that is known to matter: violating everything costs so much log-likelihood per row.
+#: Log-likelihood per row that violating everything costs, at a penalty that is known to matter.
 NATS_PER_ROW = 15.0
 
-#: Few statements can turn a mixture only if violating all of them costs so much per row.
-LEAST_NATS_PER_ROW = 1.3
+#: Few statements can turn a mixture only if violating all of them costs this much per row.
+MIN_NATS_PER_ROW = 1.3
 
-#: One of ``m`` statements costs ``1 / sqrt(m)`` of so much per row at most: beyond, the mixture
+#: One of ``m`` statements costs at most ``1 / sqrt(m)`` of this per row: beyond, the mixture
 #: follows every single one that is wrong, and pays with all other rows.
 NATS_OF_ONE = 0.5
 
-#: The search ends after so many penalties that were no better than the best.
+#: The search ends after this many penalties that were no better than the best.
 PATIENCE = 4
 
 
 class Labelled(Protocol):
-    """A fit that knows the labels of the rows."""
+    """A fit with the labels of the rows."""
 
     @property
     def labels(self) -> Array:
@@ -111,7 +111,7 @@ def choose_penalty(
     best_penalty, fewest, since = 0.0, (0, 0), 0
     tried: list[tuple[float, int, int]] = []
     rows_per_pair = known.n_samples / max(train.n_pairs, 1)
-    for penalty in penalties(LEAST_PER_ROW * rows_per_pair):
+    for penalty in penalties(MIN_PER_ROW * rows_per_pair):
         before = fit_at(train, penalty, before)
         violated = (validation.violations(before.labels).n, train.violations(before.labels).n)
         tried.append((penalty, *violated))
@@ -140,7 +140,7 @@ def automatic_penalty(n_rows: int, weight: float) -> float:
     if weight <= 0:
         return 0.0
     of_one = min(NATS_OF_ONE / weight**0.5, NATS_PER_ROW / weight)
-    return n_rows * max(of_one, LEAST_NATS_PER_ROW / weight)
+    return n_rows * max(of_one, MIN_NATS_PER_ROW / weight)
 
 
 def penalties(least: float) -> Iterator[float]:

@@ -16,7 +16,7 @@ from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
 from sidelight.mixture._core import EMResult
-from sidelight.mixture.discriminative._base import Search, _DiscriminativeBase
+from sidelight.mixture.discriminative._base import BestStart, _DiscriminativeBase
 from sidelight.mixture.discriminative._factor_models import FactorModel, TiedModel
 from sidelight.mixture.discriminative._objective import WhiteRows
 from sidelight.mixture.gaussian._components import GaussianComponents
@@ -106,7 +106,7 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
         start: Array = model.start(means, directions)
         return start
 
-    def _result(self, search: Search, largest_square: float) -> EMResult:
+    def _result(self, search: BestStart, largest_square: float) -> EMResult:
         rows = search.rows
         log_weights, _, factor = search.objective.model.moments(search.theta)
         m = search.objective.model.split(search.theta)[1]

@@ -26,7 +26,7 @@ from sidelight.mixture._core import (
 
 @estimator
 class FamilyMixture(MixtureBase):
-    """A mixture of one family: subclasses say which components a first m-step starts from."""
+    """A mixture of one family; subclasses define the components of the first M-step."""
 
     _common_attributes = MixtureBase._common_attributes | {
         "labels_ : ndarray of int32, shape (n_samples,)": "Most probable component of every row; "

@@ -41,7 +41,7 @@ class BernoulliComponents(ExponentialFamily):
 
     @property
     def log_prior(self) -> float:
-        """As if every component had seen α more of yes and of no."""
+        """Log-prior: as if every component had seen α more of yes and of no."""
         return self.alpha * float(self.log_yes.sum() + self.log_no.sum())
 
     def features(self, block: Any) -> Any:
@@ -130,7 +130,7 @@ class BernoulliMixture(FamilyMixture):
         complexity="O(n k d) per iteration, O(n d) memory",
         sparse=True,
         missing=True,
-        as_they_are=True,
+        raw_columns=True,
     )
 
     def _validate_rows(self, X: Any, *, reset: bool) -> RowSource:

@@ -109,7 +109,7 @@ class CategoricalMixture(FamilyMixture):
         source="Verbeek 2004, section 3.1; Lazarsfeld, Henry 1968",
         complexity="O(n k d) per iteration, O(n d + k c) memory for c categories",
         missing=True,
-        as_they_are=True,
+        raw_columns=True,
     )
 
     def _validate_rows(self, X: Any, *, reset: bool) -> RowSource:

@@ -55,7 +55,7 @@ class MultinomialMixture(FamilyMixture):
         complexity="O(nnz k) per iteration, O(n + k d) memory",
         sparse=True,
         out_of_core=True,
-        as_they_are=True,
+        raw_columns=True,
     )
 
     def __sklearn_tags__(self) -> Tags:
@@ -70,7 +70,7 @@ class MultinomialMixture(FamilyMixture):
 
 
 def check_counts(source: RowSource, name: str) -> None:
-    """Refuse negative numbers, and say where the first one is."""
+    """Raise if there are negative numbers, with the place of the first one."""
 
     def least(block: Any) -> tuple[tuple[()], tuple[Array]]:
         smallest = block.min(axis=1)

@@ -132,7 +132,7 @@ class VonMisesFisherMixture(FamilyMixture):
         source="Banerjee, Dhillon, Ghosh, Sra 2005",
         complexity="O(nnz k) per iteration, O(nnz + k d) memory",
         sparse=True,
-        as_they_are=True,
+        raw_columns=True,
     )
 
     def _validate_rows(self, X: Any, *, reset: bool) -> RowSource:

@@ -34,7 +34,7 @@ def spanning_forest(n_nodes: int, edges: IntArray, length: FloatArray) -> IntArr
 
 
 class _Neighbors:
-    """Couplings as neighbor lists, the number of its edge beside each."""
+    """Couplings as neighbor lists, with the number of the edge for each."""
 
     def __init__(self, region: Region) -> None:
         edges, n = region.graph.edges, region.graph.n_nodes
@@ -98,19 +98,19 @@ class _Approximation:
         return labels
 
     def _ramp(self, logphi: FloatArray) -> FloatArray:
-        """Let the couplings grow: a strong one would freeze the first labels it meets."""
+        """Increase the couplings in steps: a strong one would freeze the first labels it meets."""
         top = logphi.max(axis=1, keepdims=True)
         q = np.exp(logphi - top)
         q /= q.sum(axis=1, keepdims=True)
         strongest = min(np.abs(self._region.coupling).max(initial=0.0), _HARD)
         limit = 1.0
         while limit < strongest:
-            self._settle(logphi, q, limit, 2)
+            self._mean_field(logphi, q, limit, 2)
             limit *= 2.0
-        self._settle(logphi, q, _HARD, _MEAN_FIELD_SWEEPS)
+        self._mean_field(logphi, q, _HARD, _MEAN_FIELD_SWEEPS)
         return q
 
-    def _settle(self, logphi: FloatArray, q: FloatArray, limit: float, sweeps: int) -> None:
+    def _mean_field(self, logphi: FloatArray, q: FloatArray, limit: float, sweeps: int) -> None:
         from sidelight._kernels.mixture.field_sweeps import mean_field_sweeps
 
         mean_field_sweeps(
@@ -267,7 +267,7 @@ class MeanField(_Approximation):
         if self._q is None or self._q.shape != logphi.shape:
             return None
         q = np.where(np.isneginf(logphi), 0.0, self._q)
-        self._settle(logphi, q, _HARD, _MEAN_FIELD_SWEEPS)
+        self._mean_field(logphi, q, _HARD, _MEAN_FIELD_SWEEPS)
         return q, self._bound(logphi, q)
 
     def _better(

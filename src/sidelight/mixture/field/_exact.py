@@ -26,7 +26,7 @@ class Inference(Protocol):
 
     name: str
     nodes: IntArray
-    # Edges that it knows the agreement of, and whether they enter the normalizer of the prior.
+    # Edges whose agreement is computed, and whether they enter the normalizer of the prior.
     edges: IntArray
     exact: bool
 
@@ -213,7 +213,7 @@ class Forest(_Stateless):
         return labels
 
 
-class Tables(_Stateless):
+class JunctionTree(_Stateless):
     """Variable elimination and back: a junction tree, of tables of ``k^(width + 1)`` entries."""
 
     name = "tables"
@@ -342,7 +342,7 @@ def eliminate(region: Region, k: int, budget: float) -> tuple[list[Inference], I
     if flat.any():
         groups.append(Forest(_order(region, sequence, begin, separators, flat)))
     for some in _batches(part, k ** widths.astype(float), fine & (widest > 1), budget):
-        groups.append(Tables(_order(region, sequence, begin, separators, some[part]), k))
+        groups.append(JunctionTree(_order(region, sequence, begin, separators, some[part]), k))
     return groups, wide
 
 
@@ -442,7 +442,7 @@ def _edge_numbers(graph: Graph, one: IntArray, other: IntArray) -> IntArray:
 
 
 @dataclass(frozen=True)
-class Links:
+class FieldEdges:
     """The edges of a field, each pair of nodes once, with couplings and lengths."""
 
     n_nodes: int
@@ -461,7 +461,7 @@ class Links:
 
 def canonical_links(
     n_nodes: int, edges: IntArray, coupling: FloatArray, length: FloatArray | None
-) -> tuple[Links, IntArray, float]:
+) -> tuple[FieldEdges, IntArray, float]:
     """Each pair of nodes once; where every edge went (-1: a node with itself); and a constant.
 
     Couplings of repeated pairs add up. A node always agrees with itself: such couplings are the
@@ -490,4 +490,4 @@ def canonical_links(
     pairs = np.column_stack(np.divmod(keys, max(n_nodes, 1))).astype(np.int64)
     where = np.full(len(edges), -1, np.int64)
     where[~loop] = number
-    return Links(n_nodes, pairs, total, lengths), where, float(coupling[loop].sum())
+    return FieldEdges(n_nodes, pairs, total, lengths), where, float(coupling[loop].sum())

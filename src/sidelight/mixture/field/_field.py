@@ -28,8 +28,8 @@ from sidelight.mixture.field._approximate import (
 )
 from sidelight.mixture.field._exact import (
     Cliques,
+    FieldEdges,
     Inference,
-    Links,
     Region,
     canonical_links,
     eliminate,
@@ -51,7 +51,7 @@ _FEW_NODES = 1000
 _REMEMBERED = 64
 
 # A mixing weight never falls below this, so that its logarithm is a number.
-_LEAST_WEIGHT = 1e-300
+_MIN_WEIGHT = 1e-300
 
 
 class ConstraintField:
@@ -92,7 +92,7 @@ class ConstraintField:
         parts with edges, and ``"gibbs"`` to parts that need tables of more than 10,000 entries:
         smaller ones are drawn as one block, of which the average is known exactly.
     coupled_prior : bool
-        Whether the prior knows edges that the posterior does not sum over exactly. Without, they
+        Whether the prior has edges that the posterior does not sum over exactly. Without, they
         do not count in it.
     budget : float
         Most entries of a table.
@@ -165,7 +165,7 @@ class ConstraintField:
             part = connected_parts(n_nodes, self._links.edges)[1]
             of_part = np.bincount(part, self.weight * self.size) / np.bincount(part, self.size)
             self.weight = of_part[part]
-        self._choice = Choice(inference, budget, n_sweeps, check_random_state(random_state))
+        self._choice = SolverChoice(inference, budget, n_sweeps, check_random_state(random_state))
         self._coupled_prior = coupled_prior
         self._plans: dict[int, list[Inference]] = {}
         self._priors: dict[int, PriorModel] = {}
@@ -246,7 +246,7 @@ class ConstraintField:
         free : float
             ``m``: number of rows in no node.
         accuracy : float
-            Where there are many nodes, stop when the expected counts are so much closer to the
+            Where there are many nodes, stop when the expected counts are this much closer to the
             totals than at the start. Never below where it started.
         """
         wanted = np.asarray(totals, dtype=np.float64)
@@ -328,7 +328,7 @@ def _check(logphi: npt.ArrayLike, n_nodes: int) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Choice:
+class SolverChoice:
     """How the parts of a field are to be solved."""
 
     inference: str
@@ -337,14 +337,14 @@ class Choice:
     random_state: np.random.RandomState
 
 
-def check_feasible(links: Links, k: int) -> None:
+def check_feasible(links: FieldEdges, k: int) -> None:
     """Raise where hard edges need more than ``k`` labels."""
     result = check_coloring(links.n_nodes, links.edges[np.isneginf(links.coupling)], k)
     if result.answer == "no":
         raise infeasible(result)
 
 
-def make_plan(links: Links, k: int, choice: Choice) -> list[Inference]:
+def make_plan(links: FieldEdges, k: int, choice: SolverChoice) -> list[Inference]:
     """Choose a method for every connected part; together they answer for every node once."""
     n_parts, part = connected_parts(links.n_nodes, links.edges)
     part_of_edge = part[links.edges[:, 0]]
@@ -380,7 +380,7 @@ def make_plan(links: Links, k: int, choice: Choice) -> list[Inference]:
 
 
 def _approximate_wide_parts(
-    links: Links, region: Region, wide: IntArray, k: int, choice: Choice
+    links: FieldEdges, region: Region, wide: IntArray, k: int, choice: SolverChoice
 ) -> list[Inference]:
     """Approximate the parts that exact inference cannot handle, or refuse to."""
     if len(wide) == 0:
@@ -419,7 +419,9 @@ def _approximate_wide_parts(
     return plan
 
 
-def _approximate(region: Region, links: Links, k: int, inference: str, choice: Choice) -> Inference:
+def _approximate(
+    region: Region, links: FieldEdges, k: int, inference: str, choice: SolverChoice
+) -> Inference:
     if inference == "forest":
         kept = spanning_forest(region.graph.n_nodes, region.graph.edges, links.length[region.edges])
         tree = links.region(region.nodes, region.edges[kept])
@@ -429,7 +431,7 @@ def _approximate(region: Region, links: Links, k: int, inference: str, choice: C
     return kind(region, choice.n_sweeps, choice.random_state)
 
 
-def exact_edges(links: Links, plan: list[Inference]) -> npt.NDArray[np.bool_]:
+def exact_edges(links: FieldEdges, plan: list[Inference]) -> npt.NDArray[np.bool_]:
     """Edges that inference sums over exactly."""
     exact = np.zeros(len(links.edges), dtype=bool)
     for inference in plan:
@@ -447,13 +449,13 @@ class PriorModel:
 
     def __init__(
         self,
-        links: Links,
+        links: FieldEdges,
         summed: npt.NDArray[np.bool_],
         bounded: npt.NDArray[np.bool_],
         k: int,
         exponent: FloatArray,
         weight: FloatArray,
-        choice: Choice,
+        choice: SolverChoice,
     ) -> None:
         self.k = k
         edges, coupling = links.edges[summed], links.coupling[summed]
@@ -477,7 +479,7 @@ class PriorModel:
         pairs = n_single + np.arange(2 * n_pairs).reshape(-1, 2)
         self.edges = np.concatenate([pairs, where[edges[inside > 2]]]).astype(np.int64)
         all_coupling = np.concatenate([pair[0][:, 2], coupling[inside > 2]])
-        kept = Links(len(self.exponent), self.edges, all_coupling, np.zeros(len(self.edges)))
+        kept = FieldEdges(len(self.exponent), self.edges, all_coupling, np.zeros(len(self.edges)))
         exactly = dataclasses.replace(choice, inference="exact")
         self._plan: list[Inference] = make_plan(kept, k, exactly)
         self._remembered: dict[bytes, tuple[FloatArray, float]] = {}
@@ -507,7 +509,7 @@ class PriorModel:
         self, totals: FloatArray, log_pi: FloatArray, free: float, accuracy: float
     ) -> FloatArray:
         """Mixing weights (logarithms) under which the prior expects the totals."""
-        share = np.maximum(totals / totals.sum(), _LEAST_WEIGHT)
+        share = np.maximum(totals / totals.sum(), _MIN_WEIGHT)
         powers = np.unique(np.append(self.exponent, 1.0) if free > 0 else self.exponent)
         if len(self.edges) == 0 and len(powers) <= 1:
             # Independent draws, all of one exponent: pi^s is the share.
@@ -523,12 +525,12 @@ class PriorModel:
 
         # Counts of independent draws vary by Σ s² where there are Σ s of them.
         drawn = self.number * self.exponent
-        spread = (drawn @ self.exponent + free) / max(drawn.sum() + free, _LEAST_WEIGHT)
+        spread = (drawn @ self.exponent + free) / max(drawn.sum() + free, _MIN_WEIGHT)
         exactly = len(self.exponent) <= _FEW_NODES
         found = descend(
             loss, normalized(log_pi), 1.0 / (spread * share), 0.0 if exactly else accuracy
         )
-        return np.maximum(found, np.log(_LEAST_WEIGHT))
+        return np.maximum(found, np.log(_MIN_WEIGHT))
 
 
 def bound_by_pairs(n_nodes: int, edges: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -551,7 +553,7 @@ def bound_by_pairs(n_nodes: int, edges: IntArray) -> tuple[FloatArray, FloatArra
 
 
 def _signatures(exponents: FloatArray, coupling: FloatArray) -> FloatArray:
-    """What a pair looks like without data: its exponents, the smaller first, and its coupling."""
+    """Signature of a pair without data: its exponents, the smaller first, and its coupling."""
     return np.column_stack([np.sort(exponents.reshape(-1, 2), axis=1), coupling])
 
 

@@ -32,7 +32,7 @@ from sidelight.exceptions import ConstraintWarning, InfeasibleConstraints, Sidel
 from sidelight.mixture._core import Posterior, known_classes
 from sidelight.mixture.field._field import ConstraintField
 
-#: An m-step brings the expected counts so much closer to those seen. Any step that does not lower
+#: An m-step brings the expected counts this much closer to those seen. Any step that does not lower
 #: the bound will do in EM, and the next one begins where this one ends.
 MATCHED = 0.1
 
@@ -40,7 +40,7 @@ Sampling: TypeAlias = Literal["points", "chunklets"]
 
 
 @dataclass(frozen=True)
-class Nodes:
+class FieldNodes:
     """Rows under constraints and the nodes that they are contracted to.
 
     Attributes
@@ -67,7 +67,7 @@ class Nodes:
     classes: Array
 
 
-class ConstrainedRows:
+class FieldRows:
     """Rows under hard or soft constraints, as nodes of a field.
 
     A node that is fixed to a component is an observation, part of the likelihood. Row weights ``w``
@@ -76,7 +76,7 @@ class ConstrainedRows:
 
     Parameters
     ----------
-    nodes : Nodes
+    nodes : FieldNodes
         The rows and their nodes.
     edges : ndarray of shape (e, 2)
         Pairs of nodes of the field, by their positions among those that are not fixed.
@@ -90,14 +90,14 @@ class ConstrainedRows:
         Whether labels are the components of highest responsibility, row by row, and not the most
         probable ones together.
     prior_edges : ndarray of bool, shape (e,), default=None
-        Edges that the prior knows, all by default.
+        Edges of the prior, all by default.
     **options : dict
         Further parameters of :class:`ConstraintField`.
 
     Attributes
     ----------
     rows, components, classes : ndarray
-        As in :class:`Nodes`.
+        As in :class:`FieldNodes`.
     n_components : int
         Number of components ``k``.
     field : ConstraintField
@@ -106,7 +106,7 @@ class ConstrainedRows:
 
     def __init__(
         self,
-        nodes: Nodes,
+        nodes: FieldNodes,
         edges: Array,
         coupling: Array,
         sample_weight: Array | None,
@@ -134,7 +134,7 @@ class ConstrainedRows:
             )
 
     def _weigh(self, sample_weight: Array | None, edges: Array, sampling: Sampling) -> None:
-        """Say how often rows, nodes and mixing weights count."""
+        """Set the weights of rows and nodes, and their shares in the mixing weights."""
         n_nodes, n_open = len(self._fixed), len(self._open)
         row_weight = (
             np.ones(len(self.rows)) if sample_weight is None else sample_weight[self.rows]
@@ -222,7 +222,7 @@ def coupled_rows(
     strength: float,
     certainties: bool = False,
     **options: Any,
-) -> ConstrainedRows:
+) -> FieldRows:
     """Rows under pairs that prefer to agree or to differ; labels and groups are certain.
 
     Rows that certainly belong together (infinite couplings, groups) are contracted to one node.
@@ -242,7 +242,7 @@ def coupled_rows(
         Whether the weights of pairs are probabilities ``γ`` that they are right; the coupling of a
         pair is then ``strength log(γ / (1 - γ)) / 2``.
     **options : dict
-        Further parameters of :class:`ConstrainedRows`.
+        Further parameters of :class:`FieldRows`.
     """
     pairs, coupling = _couplings(known, strength, certainties)
     certain = _certain(pairs, coupling, known)
@@ -266,8 +266,8 @@ def coupled_rows(
     barred = np.zeros((len(chosen), n_components), dtype=bool)
     barred[labelled] = True
     barred[labelled, component[labelled]] = False
-    nodes = Nodes(rows, of_row, np.full(len(chosen), -1), barred, components, classes)
-    found = ConstrainedRows(nodes, number[ends], coupling[~linked], sample_weight, **options)
+    nodes = FieldNodes(rows, of_row, np.full(len(chosen), -1), barred, components, classes)
+    found = FieldRows(nodes, number[ends], coupling[~linked], sample_weight, **options)
     return found.prepared()
 
 
@@ -287,7 +287,7 @@ def _couplings(known: Constraints, strength: float, certainties: bool) -> tuple[
             )
         with np.errstate(divide="ignore"):
             weight = 0.5 * (np.log(weight) - np.log1p(-weight))
-    # A certainty of one half, or no strength, says nothing, also where the other is infinite.
+    # A certainty of one half, or no strength, is no evidence, also where the other is infinite.
     speaks = (weight != 0) & (strength > 0)
     return pairs[speaks], sign[speaks] * strength * weight[speaks]
 
@@ -318,7 +318,7 @@ def hard_rows(
     inference: str = "auto",
     match_prior: bool = False,
     **options: Any,
-) -> ConstrainedRows:
+) -> FieldRows:
     """Rows of which every statement must hold.
 
     A node of known class is fixed, and its neighbors are barred from its component.
@@ -336,9 +336,9 @@ def hard_rows(
     inference : {"auto", "exact", "forest"}, default="auto"
         As in :class:`ConstraintField`.
     match_prior : bool, default=False
-        Whether the prior knows only cannot-links that share no node.
+        Whether the prior has only cannot-links that share no node.
     **options : dict
-        Further parameters of :class:`ConstrainedRows`.
+        Further parameters of :class:`FieldRows`.
     """
     closure = known.closure()
     known.check_feasible(n_components)
@@ -365,8 +365,8 @@ def hard_rows(
     if len(edges):
         means = _node_means(source, rows, of_row)[fixed < 0]
         length = np.linalg.norm(means[edges[:, 0]] - means[edges[:, 1]], axis=1)
-    found = ConstrainedRows(
-        Nodes(rows, of_row, fixed, barred, components, classes),
+    found = FieldRows(
+        FieldNodes(rows, of_row, fixed, barred, components, classes),
         edges,
         np.full(len(edges), -np.inf),
         sample_weight,
@@ -388,7 +388,7 @@ def _node_means(source: RowSource, rows: Array, node: Array) -> Array:
 
 
 def _warn_of_dropped_links(field: ConstraintField, k: int, inference: str) -> None:
-    """Choose methods of inference, and say where sums are not exact."""
+    """Choose methods of inference, and warn where sums are not exact."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstraintWarning)
         try:

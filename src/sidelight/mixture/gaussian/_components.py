@@ -43,13 +43,13 @@ COVARIANCE_TYPES = ("full", "tied", "diag", "spherical")
 STARVED = 10 * np.finfo(np.float64).eps
 
 #: A variance below this is none.
-LEAST_VARIANCE = float(np.finfo(np.float64).tiny)
+MIN_VARIANCE = float(np.finfo(np.float64).tiny)
 
 #: Products of centered rows lose this many units of rounding against the density at most.
 CANCELLATION = 1e9
 
 #: With more features than this, products of all pairs outgrow the cache.
-MOST_FEATURES = 48
+MAX_FEATURES = 48
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class GaussianComponents(WithMeans, ExponentialFamily):
     @cached_property
     def is_local(self) -> bool:
         """Whether differences to the means are taken, since products would cancel or be many."""
-        if self.kind in ("full", "tied") and self.means.shape[1] > MOST_FEATURES:
+        if self.kind in ("full", "tied") and self.means.shape[1] > MAX_FEATURES:
             return True
         return self.largest_square * float(np.max(self.precisions)) > CANCELLATION
 
@@ -275,7 +275,7 @@ class GaussianComponents(WithMeans, ExponentialFamily):
         if self.kind == "full":
             good = fed & _are_positive(covariances)
             return np.where(good[:, None, None], covariances, self.covariances)
-        good = covariances > LEAST_VARIANCE
+        good = covariances > MIN_VARIANCE
         if self.kind == "diag":
             good = np.all(good, axis=1, keepdims=True) & fed[:, None]
         else:
@@ -412,7 +412,7 @@ class GaussianBase(MixtureBase):
         )
 
     def _start_is_given(self) -> bool:
-        """Whether the parameters say where to start, so that nothing about the start is random."""
+        """Whether the parameters define the start, so that nothing about it is random."""
         given = self.means_init is not None and self.precisions_init is not None
         return given or self._last_parameters() is not None
 

@@ -21,7 +21,7 @@ from sidelight.engine import RowSource
 from sidelight.mixture._core import Statistics, WithMeans, data_moments
 from sidelight.mixture.gaussian._components import (
     CANCELLATION,
-    MOST_FEATURES,
+    MAX_FEATURES,
     STARVED,
     GaussianComponents,
 )
@@ -38,7 +38,7 @@ from sidelight.mixture.gaussian._low_rank_steps import (
 LOW_RANK_TYPES = ("factor", "ppca", "subspace")
 
 #: Noise of a feature never falls below this share of the variance of the feature.
-LEAST_NOISE = 1e-6
+MIN_NOISE = 1e-6
 
 #: Passes over the rows that find the leading directions of all of them.
 PASSES = 4
@@ -47,7 +47,7 @@ PASSES = 4
 FIRST_STEPS = 4
 
 #: Covariances are also kept as matrices up to this many features.
-MOST_MATRIX_FEATURES = 200
+MAX_MATRIX_FEATURES = 200
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class LowRankComponents(WithMeans):
 
     @cached_property
     def lemma(self) -> Lemma:
-        """What takes the place of factors of the covariances."""
+        """Terms of the determinant and inverse lemmas, in place of factors of the covariances."""
         return lemma(self.model)
 
     @cached_property
@@ -298,7 +298,7 @@ class LowRankComponents(WithMeans):
         """Fitted attributes; covariances as matrices only up to some number of features."""
         noise = self.noise_variances if self.kind == "factor" else self.noise_variances[:, 0]
         values = {"means_": self.means, "loadings_": self.loadings, "noise_variances_": noise}
-        if self.means.shape[1] <= MOST_MATRIX_FEATURES:
+        if self.means.shape[1] <= MAX_MATRIX_FEATURES:
             values["covariances_"] = self.as_full.covariances
         return {name: value.astype(dtype) for name, value in values.items()}
 
@@ -328,7 +328,7 @@ def low_rank_of_rows(
 ) -> LowRankComponents:
     """``k`` copies of the component of all rows: which the first m-step starts from."""
     added = reg_covar + noise
-    if source.n_features <= MOST_FEATURES:
+    if source.n_features <= MAX_FEATURES:
         mean, scatter, largest = data_moments(source, sample_weight, reg_covar=reg_covar)
         return low_rank_of_moments(
             mean, scatter, k, kind, n_factors, reg_covar, noise, largest_square=largest
@@ -399,7 +399,7 @@ def least_noise(variances: Array, reg_covar: float) -> Array:
     """Bound below the noise: a small share of the variance, a typical one for constant features."""
     typical = float(variances.mean()) or 1.0
     known = np.where(variances > 0, variances, typical)
-    return np.maximum(LEAST_NOISE * known, reg_covar)
+    return np.maximum(MIN_NOISE * known, reg_covar)
 
 
 def _leading_directions(

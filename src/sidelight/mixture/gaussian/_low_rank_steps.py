@@ -33,7 +33,7 @@ class LowRank(NamedTuple):
 
 
 class Lemma(NamedTuple):
-    """What the determinant and inverse lemmas need.
+    """Terms of the determinant and inverse lemmas.
 
     With ``I + Λᵀ Ψ⁻¹ Λ = L Lᵀ`` and ``R = L⁻¹ Λᵀ Ψ⁻¹``
 

@@ -25,7 +25,7 @@ def has_missing(source: RowSource) -> bool:
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnMoments:
     """Mean and variance of the values that each column has."""
 
     means: Array
@@ -34,7 +34,7 @@ class Columns:
 
 def known_values(
     source: RowSource, sample_weight: Array | None, names: Sequence[str] | None
-) -> Columns:
+) -> ColumnMoments:
     """Mean and variance of every column; a column without values is an error.
 
     Parameters
@@ -66,7 +66,7 @@ def known_values(
             f"No row has a value in {name}{more}, so nothing can be learned about it; drop it."
         )
     means = sums / totals
-    return Columns(means, sums_about(means)[2] / totals)
+    return ColumnMoments(means, sums_about(means)[2] / totals)
 
 
 class FilledRows(RowView):
@@ -82,7 +82,7 @@ class FilledRows(RowView):
 
 
 def incomplete_moments(
-    filled: FilledRows, columns: Columns, sample_weight: Array | None
+    filled: FilledRows, columns: ColumnMoments, sample_weight: Array | None
 ) -> tuple[Array, Array, float]:
     """Mean and a covariance to start from, and the largest squared distance to the mean.
 

@@ -60,12 +60,12 @@ class AcceleratedMixture(GaussianEMBase):
     Parameters
     ----------
     accuracy : float >= 0, default=0.005
-        Cut cells until ``L - F``, as far as some rows of every cell tell, is at most this per row.
+        Cut cells until ``L - F``, estimated from some rows of every cell, is at most this per row.
         The log-likelihood itself ends much closer to that of EM on all rows.
     init_cells : int >= 1 or None, default=None
         Number of cells to begin with; ``8 n_components`` by default, and more for a greedy start.
     max_cells : int >= 1 or None, default=None
-        Cut no more cells once there are so many; by default, as many as the accuracy takes.
+        Cut no more cells once there are this many; by default, as many as the accuracy takes.
     max_iter : int >= 1, default=500
         Largest number of iterations of a restart, over all partitions.
     init_params : {"kmeans", "k-means++", "random_from_data", "random", "greedy"}, default="kmeans"

@@ -29,7 +29,7 @@ from sidelight.mixture.gaussian._components import GaussianComponents
 DRAWS_PER_CANDIDATE = 50
 
 #: The weight of a new component stays this far from 0 and 1.
-LEAST_SHARE = 1e-12
+MIN_SHARE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Candidates:
         return replace(
             self,
             components=self.components.m_step(statistics),
-            shares=np.clip(statistics[0] / total, LEAST_SHARE, 1 - LEAST_SHARE),
+            shares=np.clip(statistics[0] / total, MIN_SHARE, 1 - MIN_SHARE),
             gains=np.full(len(self), -np.inf),
         )
 

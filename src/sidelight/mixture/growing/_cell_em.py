@@ -19,19 +19,19 @@ COARSE_ITERATIONS = 3
 #: Cells that stand for this share of what the bound loses are cut.
 WORTHWHILE = 0.9
 
-#: One in so many rows of a cell, and so many at least, show what the bound loses there.
+#: One in this many rows of a cell, and the least number of them, show what the bound loses there.
 ONE_ROW_IN = 16
-LEAST_ROWS = 4
+MIN_ROWS = 4
 ENOUGH_ROWS = 25_000
 GOLDEN = 0.6180339887498949
 
-#: Less than this share of other components in a cell says nothing about where to cut.
-LEAST_OUTSIDE = 1e-9
+#: A smaller share of other components in a cell is no evidence on where to cut.
+MIN_OUTSIDE = 1e-9
 
 
 @dataclass(frozen=True)
 class CellResult(EMResult):
-    """Where EM on cells ended; ``history`` is the bound ``F`` per unit of weight.
+    """Final state of EM on cells; ``history`` is the bound ``F`` per unit of weight.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ def measure_slack(
     good what they do not show.
     """
     one_in = int(np.clip(tree.sizes[0] // ENOUGH_ROWS, 1, ONE_ROW_IN))
-    samples = tree.sample(leaves, one_in, LEAST_ROWS, (0.5 + number * GOLDEN) % 1.0)
+    samples = tree.sample(leaves, one_in, MIN_ROWS, (0.5 + number * GOLDEN) % 1.0)
     shared = log_joint_blocks(as_rows(tree.cells(leaves)), components, log_weights, _log_posterior)
     own = log_joint_blocks(as_rows(samples.rows), components.of_rows(), log_weights, _log_posterior)
     losses = tree.weights[leaves] * np.einsum(
@@ -196,7 +196,7 @@ def _heights(slack: Slack, shares: Array, means: Array, normals: Array) -> Array
             samples.average(inside * heights) / n_inside
             + samples.average((1.0 - inside) * heights) / n_outside
         )
-    return np.where(n_outside > LEAST_OUTSIDE, middle, 0.0)
+    return np.where(n_outside > MIN_OUTSIDE, middle, 0.0)
 
 
 def _precision_matrices(components: CellGaussians) -> Array:

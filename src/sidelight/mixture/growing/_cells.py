@@ -73,7 +73,7 @@ class CellTree:
     weights : ndarray of shape (n,), default=None
         Weights of the rows; those of weight 0 are left out.
     full : bool
-        Whether cells know their covariance, or only the variances.
+        Whether cells hold their covariance, or only the variances.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class CellTree:
         return np.hstack((self.means[nodes], self.spreads[nodes]))
 
     def sample(self, nodes: Array, one_in: int, least: int, phase: float) -> CellSamples:
-        """Return one in so many rows of every node, evenly spaced in the order it keeps them.
+        """Return one in ``one_in`` rows of every node, evenly spaced in its order.
 
         Another ``phase`` between 0 and 1 gives other rows.
         """

@@ -36,7 +36,7 @@ FINE_TOL = 1e-5
 FINE_ITERATIONS = 200
 
 #: A gain below this per unit of weight is one of rounding.
-LEAST_GAIN = 1e-9
+MIN_GAIN = 1e-9
 
 #: A candidate this heavy would replace the mixture, not join it.
 LARGEST_SHARE = 0.99
@@ -165,7 +165,7 @@ def find_candidates(
     kept, tried = _sound(replace(grown, owner=0), whole, n_rows)
     if not len(kept):
         return [], tried
-    least = LEAST_GAIN * mixture.total
+    least = MIN_GAIN * mixture.total
     seen = mixture.everywhere()
     ranked = _ranked(kept)
     (best,) = partial_em(seen, ranked[:1], max_iter=CANDIDATE_ITERATIONS, tol=CANDIDATE_TOL)

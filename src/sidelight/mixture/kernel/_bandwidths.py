@@ -26,7 +26,7 @@ def distance_percentiles(
 ) -> tuple[Array, bool]:
     """Percentiles of the distances between rows, and whether only distances above 0 were counted.
 
-    Of many rows a random sample is taken. Where so many rows are the same that a percentile is 0,
+    Of many rows a random sample is taken. Where many rows are the same, so that a percentile is 0,
     distances of 0 do not count; where all are the same, the percentile is 1.
     """
     n = rows.shape[0]
@@ -46,7 +46,7 @@ def distance_percentiles(
 
 
 @dataclass(frozen=True)
-class Choice:
+class BandwidthScores:
     """How well candidates satisfy constraints.
 
     Attributes
@@ -63,7 +63,7 @@ class Choice:
     spread: Array
 
 
-def choose(constraints: Constraints, labels: Sequence[Sequence[Array]]) -> Choice:
+def choose(constraints: Constraints, labels: Sequence[Sequence[Array]]) -> BandwidthScores:
     """Choose among candidates by the labels that their restarts found."""
     shares = [
         [constraint_satisfaction(constraints, of_start) for of_start in of_candidate]
@@ -73,4 +73,4 @@ def choose(constraints: Constraints, labels: Sequence[Sequence[Array]]) -> Choic
     spread = np.array([np.std(values) for values in shares])
     level = np.flatnonzero(mean >= mean.max() - SAME)
     steady = level[spread[level] <= spread[level].min() + SAME]
-    return Choice(int(steady[(len(steady) - 1) // 2]), mean, spread)
+    return BandwidthScores(int(steady[(len(steady) - 1) // 2]), mean, spread)

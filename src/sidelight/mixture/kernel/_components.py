@@ -13,8 +13,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from sidelight._typing import Array
 from sidelight.exceptions import SidelightError
-from sidelight.mixture.kernel._profiles import LEAST_DENSITY
-from sidelight.mixture.kernel._rows import Distances
+from sidelight.mixture.kernel._profiles import MIN_DENSITY
+from sidelight.mixture.kernel._rows import SquaredDistances
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class KernelComponents:
     log_columns : ndarray of shape (n,)
         ``log c``.
     n_neighbors : int or None
-        A row is measured by so many nearest kernels; None for all.
+        Number of nearest kernels that measure a row; None for all.
     labels : ndarray of int32, shape (n,)
         Component of every fitted row by its leave-one-out density.
     """
@@ -74,8 +74,8 @@ class KernelComponents:
         return len(self.profiles)
 
     @cached_property
-    def _distances(self) -> Distances:
-        return Distances(self.rows)
+    def _distances(self) -> SquaredDistances:
+        return SquaredDistances(self.rows)
 
     @cached_property
     def _near(self) -> NearestNeighbors:
@@ -139,7 +139,7 @@ class KernelComponents:
                 for s, weights in enumerate(np.log(self.profiles).T):
                     out[lost, s] = logsumexp(logs[lost] + weights, axis=1)
         nowhere = np.all(np.isneginf(out), axis=1)
-        out[nowhere] = np.log(LEAST_DENSITY)
+        out[nowhere] = np.log(MIN_DENSITY)
         return out
 
     def sample(self, component: int, n: int, rng: np.random.RandomState) -> Array:

@@ -46,8 +46,8 @@ from sidelight.mixture.kernel._profiles import (
 )
 from sidelight.mixture.kernel._rows import (
     KEPT_ROWS,
-    Distances,
-    Kernel,
+    SquaredDistances,
+    ZeroDiagonalKernel,
     check_dense_size,
     dense_kernel,
     given_kernel,
@@ -257,7 +257,7 @@ class NonparametricMixture(MixtureBase):
             )
         return percentiles, [float(value) for value in values]
 
-    def _kernel_maker(self, rows: Any) -> Callable[[float], Kernel]:
+    def _kernel_maker(self, rows: Any) -> Callable[[float], ZeroDiagonalKernel]:
         """How to make the kernel of a bandwidth."""
         normalize = self.normalize
         if self.kernel_ == "precomputed":
@@ -265,7 +265,7 @@ class NonparametricMixture(MixtureBase):
         if self.kernel_ == "knn":
             near = neighbor_distances(rows, self.n_neighbors)
             return lambda width: neighbor_kernel(near, width, normalize=normalize)
-        distances = Distances(rows)
+        distances = SquaredDistances(rows)
         return lambda width: dense_kernel(distances, width, normalize=normalize)
 
     def _start_maker(self, rows: Any, k: int) -> Callable[[int], Array]:
@@ -280,7 +280,7 @@ class NonparametricMixture(MixtureBase):
         return lambda seed: seeds_start(graph, k, np.random.RandomState(seed))
 
     def _climb(
-        self, kernel: Kernel, make_start: Callable[[int], Array], seeds: Array
+        self, kernel: ZeroDiagonalKernel, make_start: Callable[[int], Array], seeds: Array
     ) -> list[ProfileFit]:
         """Climb from all starts, as many side by side as memory allows."""
         together = max(1, TOGETHER // (kernel.n_rows * self.n_components))

@@ -20,12 +20,12 @@ from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 
 from sidelight._fit.restarts import fit_progress
-from sidelight._kernels.mixture.profiles import LEAST_ROOM, solve_profiles
+from sidelight._kernels.mixture.profiles import MIN_ROOM, solve_profiles
 from sidelight._typing import Array
-from sidelight.mixture.kernel._rows import Kernel
+from sidelight.mixture.kernel._rows import ZeroDiagonalKernel
 
 #: Densities below this count as this: a row that no kernel reaches.
-LEAST_DENSITY = 1e-300
+MIN_DENSITY = 1e-300
 #: Labels that have stood still for so long are final, though the profiles still move.
 STILL = 50
 #: Share of a profile that starts outside its cell.
@@ -34,7 +34,7 @@ ELSEWHERE = 0.1
 
 @dataclass(frozen=True)
 class ProfileFit:
-    """Where one start ended.
+    """Final state of one start.
 
     Attributes
     ----------
@@ -60,12 +60,12 @@ class ProfileFit:
         return -float(self.history[-1])
 
 
-class Sweep:
+class StartSweep:
     """Labels, objective and pulls of several starts at once: a block of the kernel serves all.
 
     Parameters
     ----------
-    kernel : Kernel
+    kernel : ZeroDiagonalKernel
         The kernel.
     profiles : ndarray of shape (n, s, k)
         Profiles of ``s`` starts.
@@ -83,7 +83,7 @@ class Sweep:
         ``s``, and these add up to the size of the component.
     """
 
-    def __init__(self, kernel: Kernel, profiles: Array, reg: float) -> None:
+    def __init__(self, kernel: ZeroDiagonalKernel, profiles: Array, reg: float) -> None:
         pulled, (self.labels, logs) = kernel.sweep(np.ascontiguousarray(profiles), weigh)
         self.pulled = pulled.reshape(profiles.shape)
         likelihood = (logs + kernel.log_scale[:, None]).sum(axis=0)
@@ -92,8 +92,8 @@ class Sweep:
 
 def weigh(responses: Array, profiles: Array) -> tuple[Array, tuple[Array, Array]]:
     """Label rows by ``K Q`` and ``Q``, and give them the weights ``[g_i = s] / (K Q)_is``."""
-    responses = np.maximum(responses.reshape(profiles.shape), LEAST_DENSITY)
-    densities = responses / np.maximum(1.0 - profiles, LEAST_ROOM)
+    responses = np.maximum(responses.reshape(profiles.shape), MIN_DENSITY)
+    densities = responses / np.maximum(1.0 - profiles, MIN_ROOM)
     labels = densities.argmax(axis=2)[:, :, None]
     best = np.take_along_axis(densities, labels, axis=2)[:, :, 0]
     weights = np.zeros_like(responses)
@@ -104,7 +104,7 @@ def weigh(responses: Array, profiles: Array) -> tuple[Array, tuple[Array, Array]
 
 
 def fit_profiles(
-    kernel: Kernel,
+    kernel: ZeroDiagonalKernel,
     starts: Array,
     *,
     reg: float,
@@ -117,7 +117,7 @@ def fit_profiles(
 
     Parameters
     ----------
-    kernel : Kernel
+    kernel : ZeroDiagonalKernel
         The kernel.
     starts : ndarray of shape (n, s, k)
         Profiles to start from.
@@ -142,7 +142,7 @@ def fit_profiles(
     going = list(climbs)
     with fit_progress(description, max_iter, verbose=verbose) as progress:
         for step in range(max_iter):
-            sweep = Sweep(kernel, profiles, reg)
+            sweep = StartSweep(kernel, profiles, reg)
             moving = []
             for place, climb in enumerate(going):
                 value = float(sweep.objective[place]) / kernel.n_rows

@@ -25,13 +25,13 @@ Weigh = Callable[[Array, Array], tuple[Array, tuple[Array, ...]]]
 #: Entries of the kernel that a thread holds at a time, and those it works on in its cache.
 BLOCK_CELLS = 2**22
 TILE_CELLS = 2**17
-#: Kernels of up to this many rows are kept (200 MB), others are computed anew in every sweep.
+#: Kernels of up to this many rows are kept (200 MB), others are recomputed in every sweep.
 KEPT_ROWS = 5_000
 #: Above this a sweep computes more than 10¹⁰ entries, which takes minutes: refused.
-MOST_ROWS = 100_000
+MAX_ROWS = 100_000
 
 
-class Kernel(Protocol):
+class ZeroDiagonalKernel(Protocol):
     """A kernel without its diagonal, columns perhaps divided by their sums.
 
     Attributes
@@ -127,7 +127,7 @@ class BlockRows(RowSource):
             yield self._compute(*self._blocks[number])
 
 
-class Distances:
+class SquaredDistances:
     """Squared Euclidean distances of given rows to new ones, or among themselves.
 
     Dense rows are moved to the mean first: the distances are differences of squares, which lose
@@ -168,17 +168,17 @@ class Distances:
 
 
 def check_dense_size(n: int) -> None:
-    """Refuse a kernel between so many rows that an iteration would take minutes."""
-    if n > MOST_ROWS:
+    """Raise if a dense kernel between ``n`` rows would take minutes for an iteration."""
+    if n > MAX_ROWS:
         raise SidelightError(
             f"The complete kernel between {n:,} rows has {n * n:.2g} entries; it is computed for "
-            f"at most {MOST_ROWS:,} rows. Use kernel='knn', which keeps only those between near "
+            f"at most {MAX_ROWS:,} rows. Use kernel='knn', which keeps only those between near "
             "neighbors."
         )
 
 
 def dense_kernel(
-    distances: Distances, bandwidth: float, *, normalize: bool, kept_rows: int = KEPT_ROWS
+    distances: SquaredDistances, bandwidth: float, *, normalize: bool, kept_rows: int = KEPT_ROWS
 ) -> DenseKernel:
     """Gaussian kernel between all rows; kept in memory up to ``kept_rows`` rows."""
     n = distances.n_rows

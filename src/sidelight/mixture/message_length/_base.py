@@ -1,4 +1,4 @@
-"""What mixtures of least message length share: the search from many components to few."""
+"""Shared search of mixtures of least message length, from many components to few."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._core import LEAST_WEIGHT, EMResult, MixtureBase
-from sidelight.mixture.message_length._componentwise import Search, search_components
+from sidelight.mixture._core import MIN_WEIGHT, EMResult, MixtureBase
+from sidelight.mixture.message_length._componentwise import ComponentwiseFit, search_components
 from sidelight.tags import PLAIN_TAGS
 
 
@@ -24,7 +24,7 @@ from sidelight.tags import PLAIN_TAGS
 class MessageLengthMixture(MixtureBase):
     """Mixtures that find their number of components by the length of a message.
 
-    Weights of rows are relative: the rows that count tell how many there are, so that the unit of
+    Weights of rows are relative: their number is that of the rows that count, so that the unit of
     the weights does not matter. Rows that were seen several times are given as often.
     """
 
@@ -67,7 +67,11 @@ class MessageLengthMixture(MixtureBase):
         raise NotImplementedError
 
     def _chosen(
-        self, search: Search, source: RowSource, known: Constraints, row_weights: Array | None
+        self,
+        search: ComponentwiseFit,
+        source: RowSource,
+        known: Constraints,
+        row_weights: Array | None,
     ) -> tuple[Any, Array]:
         """Components and mixing weights that are kept of a search."""
         raise NotImplementedError
@@ -78,7 +82,7 @@ class MessageLengthMixture(MixtureBase):
         whole = self._one_component(source, weights)
         k = self._start_size(source.n_rows, n, whole.support)
 
-        def run(number: int, rng: np.random.RandomState) -> Search:
+        def run(number: int, rng: np.random.RandomState) -> ComponentwiseFit:
             rows = rng.choice(source.n_rows, size=k, replace=False)
             start = whole.copies(np.asarray(source.take(rows), dtype=np.float64))
             return self._explore(source, start, weights)
@@ -89,7 +93,7 @@ class MessageLengthMixture(MixtureBase):
         self.search_ = search.table
         return EMResult(
             components=components,
-            log_weights=np.log(np.maximum(mixing_weights, LEAST_WEIGHT)),
+            log_weights=np.log(np.maximum(mixing_weights, MIN_WEIGHT)),
             history=search.history / n,
             n_iter=search.n_iter,
             converged=search.best.converged,
@@ -119,7 +123,9 @@ class MessageLengthMixture(MixtureBase):
             )
         return int(self.n_components)
 
-    def _explore(self, source: RowSource, start: Any, row_weights: Array | None) -> Search:
+    def _explore(
+        self, source: RowSource, start: Any, row_weights: Array | None
+    ) -> ComponentwiseFit:
         """One search from a start of many components."""
         return self._search(source, start, row_weights)
 
@@ -131,7 +137,7 @@ class MessageLengthMixture(MixtureBase):
         *,
         weights: Array | None = None,
         min_components: int | None = None,
-    ) -> Search:
+    ) -> ComponentwiseFit:
         """Search from these components, of equal weights by default."""
         k = components.n_components
         return search_components(

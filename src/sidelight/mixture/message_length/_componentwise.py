@@ -48,7 +48,7 @@ class Revisable(Protocol):
 
     @property
     def structure(self) -> tuple[int, ...]:
-        """What the message length jumps with: number of components, of features in use."""
+        """Numbers of components and of features in use, with which the message length jumps."""
 
     @property
     def has_common(self) -> bool:
@@ -80,7 +80,7 @@ class Revisable(Protocol):
 
 
 @dataclass(frozen=True)
-class Sweep:
+class ComponentSweep:
     """Components and mixing weights after a sweep over all components.
 
     Attributes
@@ -99,7 +99,7 @@ class Sweep:
 
 
 @dataclass(frozen=True)
-class Search:
+class ComponentwiseFit:
     """All stages, from many components to few.
 
     Attributes
@@ -108,10 +108,10 @@ class Search:
         Sweeps until the message length settles; one for every number of components on the way.
     """
 
-    stages: list[Alternation[Sweep]]
+    stages: list[Alternation[ComponentSweep]]
 
     @property
-    def best(self) -> Alternation[Sweep]:
+    def best(self) -> Alternation[ComponentSweep]:
         """The stage of the shortest message; of equals, that with fewer components."""
         best, *others = reversed(self.stages)
         for stage in others:
@@ -124,10 +124,10 @@ class Search:
         """Length of the shortest message."""
         return self.best.last.objective
 
-    def with_best(self, stage: Alternation[Sweep]) -> Search:
+    def with_best(self, stage: Alternation[ComponentSweep]) -> ComponentwiseFit:
         """With another stage of as many components in the place of the best."""
         best = self.best
-        return Search([stage if each is best else each for each in self.stages])
+        return ComponentwiseFit([stage if each is best else each for each in self.stages])
 
     @property
     def history(self) -> Array:
@@ -215,7 +215,7 @@ class ComponentwiseEM:
     # ------------------------------------------------------------------ passes over the rows
 
     def _evaluate(self) -> None:
-        """Compute all densities and the log-likelihood anew."""
+        """Recompute all densities and the log-likelihood."""
         components, weights = self.components, self.weights
 
         def work(block: Any, counts: Array) -> tuple[tuple[float], tuple[Array, ...]]:
@@ -339,8 +339,8 @@ def search_components(
     tol: float = 1e-5,
     description: str = "MML",
     verbose: int = 0,
-) -> Search:
-    """Go from many components to few, and remember where the message length stood still.
+) -> ComponentwiseFit:
+    """Search from many components to few, and record where the message length had converged.
 
     Parameters
     ----------
@@ -364,20 +364,20 @@ def search_components(
         Whether to show the progress bar.
     """
     fit = ComponentwiseEM(source, components, weights, row_weights)
-    stages: list[Alternation[Sweep]] = []
+    stages: list[Alternation[ComponentSweep]] = []
 
-    def evaluate(parameters: tuple[Any, Array], before: Sweep | None) -> Sweep:
+    def evaluate(parameters: tuple[Any, Array], before: ComponentSweep | None) -> ComponentSweep:
         if before is None:
-            return Sweep(parameters, fit.length, 0)
+            return ComponentSweep(parameters, fit.length, 0)
         steady = parameters[0].structure == before.parameters[0].structure
-        return Sweep(parameters, fit.length, before.n_steady + 1 if steady else 1)
+        return ComponentSweep(parameters, fit.length, before.n_steady + 1 if steady else 1)
 
-    def update(now: Sweep) -> tuple[Any, Array]:
+    def update(now: ComponentSweep) -> tuple[Any, Array]:
         if stages and now.n_steady == 0:  # a new stage begins
             fit.remove(int(np.argmin(fit.weights)))
         return fit.sweep(min_components)
 
-    def stop(before: Sweep, now: Sweep, history: list[float]) -> bool:
+    def stop(before: ComponentSweep, now: ComponentSweep, history: list[float]) -> bool:
         return now.n_steady > 1 and abs(before.objective - now.objective) < tol * fit.n
 
     while True:
@@ -392,4 +392,4 @@ def search_components(
         )
         stages.append(stage)
         if stage.interrupted or len(fit.weights) <= min_components:
-            return Search(stages)
+            return ComponentwiseFit(stages)

@@ -16,9 +16,9 @@ from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._core import LEAST_WEIGHT, known_classes
+from sidelight.mixture._core import MIN_WEIGHT, known_classes
 from sidelight.mixture.message_length._base import MessageLengthMixture
-from sidelight.mixture.message_length._componentwise import ComponentwiseEM, Search
+from sidelight.mixture.message_length._componentwise import ComponentwiseEM, ComponentwiseFit
 from sidelight.mixture.message_length._saliency import SaliencyComponents
 from sidelight.mixture.message_length._separation import Separation, class_weights_of
 from sidelight.tags import own_tags
@@ -26,17 +26,17 @@ from sidelight.tags import own_tags
 #: A feature whose deviation is below this part of its mean is constant up to rounding.
 CONSTANT = 1e-12
 
-#: While no component is removed: at most so many sweeps, until no saliency moves by more than this.
+#: While no component is removed: largest number of sweeps, and change of saliencies that ends them.
 HELD_SWEEPS = 30
-SETTLED = 1e-3
+SALIENCY_TOL = 1e-3
 
 
 @estimator
 class FeatureSaliencyMixture(MessageLengthMixture):
     """Mixture that finds its number of components and how much every feature matters to them.
 
-    A feature is relevant with probability ``ρ_l``, its *saliency*; otherwise it follows a common
-    density ``q_l`` that does not know of components:
+    A feature is relevant with probability ``ρ_l``, its *saliency*; otherwise it follows a
+    density ``q_l`` that all components share:
 
         p(y) = Σ_j α_j Π_l [ ρ_l N(y_l; μ_jl, σ²_jl) + (1 - ρ_l) N(y_l; μ_l, σ²_l) ].
 
@@ -63,7 +63,7 @@ class FeatureSaliencyMixture(MessageLengthMixture):
         rises between removals; on noise alone that keeps components of a few rows. ``"auto"``:
         the salient ones but at least ten, or all if there are fewer.
     post_process : "auto" or bool, default="auto"
-        Whether saliencies are changed in the end such that rows tell the components, or known
+        Whether saliencies are changed in the end such that they separate the components, or known
         classes of them, apart as clearly as possible (sections 4.3.4 and 4.5.4), which raises their
         contrast. ``"auto"``: if there are labels of two classes or more.
     reg_covar : float > 0, default=1e-06
@@ -167,8 +167,8 @@ class FeatureSaliencyMixture(MessageLengthMixture):
 
     def _explore(
         self, source: RowSource, start: SaliencyComponents, row_weights: Array | None
-    ) -> Search:
-        """Let saliencies fall before components do; then try the features that are off again."""
+    ) -> ComponentwiseFit:
+        """Reduce saliencies before components; then try the features that are off again."""
         if not start.learn:
             return self._search(source, start, row_weights)
         k = start.n_components
@@ -185,7 +185,11 @@ class FeatureSaliencyMixture(MessageLengthMixture):
         return search.with_best(again.best) if again.objective < search.objective else search
 
     def _chosen(
-        self, search: Search, source: RowSource, known: Constraints, row_weights: Array | None
+        self,
+        search: ComponentwiseFit,
+        source: RowSource,
+        known: Constraints,
+        row_weights: Array | None,
     ) -> tuple[SaliencyComponents, Array]:
         labels, self.classes_ = known_classes(known, source.n_rows)
         components, weights = search.best.last.parameters
@@ -194,7 +198,7 @@ class FeatureSaliencyMixture(MessageLengthMixture):
             wanted = self.feature_saliency and len(self.classes_) > 1
         if not wanted:
             return components, weights
-        log_weights = np.log(np.maximum(weights, LEAST_WEIGHT))
+        log_weights = np.log(np.maximum(weights, MIN_WEIGHT))
         class_weights = np.eye(len(weights))
         if len(self.classes_) > 1:
             labeled = np.flatnonzero(labels >= 0)
@@ -251,6 +255,6 @@ def settle_saliencies(
     for _ in range(HELD_SWEEPS):
         before = fit.components.saliencies
         fit.sweep(len(fit.weights))
-        if np.abs(fit.components.saliencies - before).max() < SETTLED:
+        if np.abs(fit.components.saliencies - before).max() < SALIENCY_TOL:
             break
     return fit.components, fit.weights

@@ -14,7 +14,7 @@ from sidelight.engine import RowSource
 from sidelight.mixture._core import data_moments
 from sidelight.mixture.gaussian._components import GaussianBase, GaussianComponents
 from sidelight.mixture.message_length._base import MessageLengthMixture
-from sidelight.mixture.message_length._componentwise import Search
+from sidelight.mixture.message_length._componentwise import ComponentwiseFit
 from sidelight.mixture.message_length._revisable_gaussians import (
     RevisableGaussians,
     round_gaussians,
@@ -109,7 +109,11 @@ class MMLMixture(MessageLengthMixture, GaussianBase):
         )
 
     def _chosen(
-        self, search: Search, source: RowSource, known: Constraints, row_weights: Array | None
+        self,
+        search: ComponentwiseFit,
+        source: RowSource,
+        known: Constraints,
+        row_weights: Array | None,
     ) -> tuple[GaussianComponents, Array]:
         components, weights = search.best.last.parameters
         return components.gaussians(), weights

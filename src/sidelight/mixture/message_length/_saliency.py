@@ -2,8 +2,8 @@
 
     p(y | j) = Π_l [ ρ_l N(y_l; μ_jl, σ²_jl) + (1 - ρ_l) N(y_l; μ_l, σ²_l) ]
 
-A feature is relevant with probability ``ρ_l``; otherwise it comes from a common density that does
-not know of components. Features with ``ρ = 1`` are *sure*, those with ``0 < ρ < 1`` *mixed*.
+A feature is relevant with probability ``ρ_l``; otherwise it comes from a density that
+all components share. Features with ``ρ = 1`` are *sure*, those with ``0 < ρ < 1`` *mixed*.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PER_FEATURE = 2
 #: Responsibilities below this do not show in a sum.
 NEGLIGIBLE = 1e-20
 
-#: So many features always count for the support of a component, or all where there are fewer.
+#: Number of features that always count for the support of a component, or all of fewer.
 FEW_FEATURES = 10
 
 LOG_2PI = math.log(2 * math.pi)
@@ -163,7 +163,7 @@ class SaliencyComponents(WithMeans):
 
     @cached_property
     def _constants(self) -> Array:
-        """What does not depend on the row: ``log`` of the factors of the densities, (k,)."""
+        """Terms that do not depend on the row: ``log`` of the factors of the densities, (k,)."""
         shared, sure = self.shared, self.sure
         common = np.log1p(-self.saliencies[shared]) + np.log(self._common_inverses[shared])
         own = np.log(self._inverses[:, sure]).sum(axis=1)
@@ -322,7 +322,7 @@ class SaliencyComponents(WithMeans):
         )
 
     def reopened(self, saliencies: Array) -> Self:
-        """With these saliencies where they are 0; the first sweep tells components apart there."""
+        """Components with these saliencies where theirs are 0; the next sweep separates them."""
         return replace(self, saliencies=np.where(self.saliencies > 0, self.saliencies, saliencies))
 
     def message_length(self, log_likelihood: float, weights: Array, n: float) -> float:

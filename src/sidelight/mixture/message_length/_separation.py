@@ -1,4 +1,4 @@
-"""Saliencies that tell the components apart (Law 2006, sections 4.3.4 and 4.5.4).
+"""Saliencies for separating components (Law 2006, sections 4.3.4 and 4.5.4).
 
 With all other parameters fixed, maximize over the saliencies
 
@@ -40,7 +40,7 @@ class _Separated:
 
 
 class Separation:
-    """How clearly the rows tell components, or classes of them, apart.
+    """How clearly components, or classes of them, are separated.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class Separation:
         return at(found.x)
 
     def _rounded(self, saliencies: Array, classes: Array) -> Array:
-        """Put saliencies at the bounds to 0 and 1, unless that parts the classes less."""
+        """Round saliencies at the bounds to 0 and 1, unless that separates the classes less."""
         rounded = saliencies.copy()
         rounded[saliencies < 2 * MARGIN] = 0.0
         rounded[saliencies > 1 - 2 * MARGIN] = 1.0

@@ -1,23 +1,243 @@
-"""Base of all maps: the grid, places of rows, reconstruction, and the errors of a map."""
+"""Base of all maps: stages of the fit, places of rows, reconstruction, and the errors of a map.
+
+Joint densities, best nodes, distances and tempered posteriors of rows on a fitted map.
+
+Posteriors of a given entropy are for pictures only (Verbeek 2004, section 4.4).
+"""
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY
-from typing import Annotated, Any, ClassVar, Protocol, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
+from scipy.special import softmax, xlogy
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from sidelight._fit.alternation import Evaluation, State
 from sidelight._fit.parameters import Count, Interval, estimator
+from sidelight._fit.restarts import fit_progress
+from sidelight._fit.tiles import tiles
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.base import Embedding
+from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.mixture.som._grid import Grid, Topology, make_grid
+from sidelight.mixture.som._parts import FamilyColumns
+from sidelight.mixture.som._steps import cache_tiles
+
+Parameters = TypeVar("Parameters")
+Stage = TypeVar("Stage")
+
+
+@dataclass(frozen=True)
+class Annealed(Generic[State]):
+    """Final state of the stages.
+
+    Attributes
+    ----------
+    last : Evaluation
+        Evaluation of the parameters that are kept.
+    ends : list of Evaluation
+        Where every stage ended.
+    history : ndarray of float64
+        Objective at every iteration of all stages.
+    n_iters : ndarray of int
+        Number of iterations of every stage that were kept, as many as in ``history``.
+    converged : bool
+        Whether the last stage converged.
+    interrupted : bool
+        Whether Ctrl-C ended the loop (inside ``sidelight.progress(keep_best=True)``).
+    """
+
+    last: State
+    ends: list[State]
+    history: Array
+    n_iters: Array
+    converged: bool
+    interrupted: bool
+
+    @property
+    def objective(self) -> float:
+        """Objective of the parameters that are kept."""
+        return self.last.objective
+
+
+def anneal(
+    stages: Sequence[Stage],
+    parameters: Parameters,
+    evaluate: Callable[[Stage, Parameters, State | None], State],
+    update: Callable[[State], Parameters],
+    *,
+    settled: Callable[[State, State], bool],
+    tol: float | None,
+    max_iter: int,
+    description: str,
+    verbose: int,
+) -> Annealed[State]:
+    """Alternate evaluation and update at every stage, each from the end of the one before.
+
+    Parameters
+    ----------
+    stages : sequence
+        Widths of neighborhoods, temperatures: whatever an evaluation depends on.
+    parameters : object
+        Where the first stage starts.
+    evaluate : callable
+        ``evaluate(stage, parameters, before)`` is the e-step; ``before`` is the previous
+        evaluation, perhaps of another stage, or None.
+    update : callable
+        ``update(evaluation)`` is the m-step: it returns new parameters.
+    settled : callable
+        ``settled(before, now)`` tells from two consecutive evaluations of a stage that no further
+        step changes anything.
+    tol : float or None
+        A stage ends when an iteration gains no more than this; an update that loses is not taken.
+        None where there is no objective: then only ``settled`` ends a stage.
+    max_iter : int
+        Largest number of iterations of a stage.
+    description : str
+        Name of the fit in the progress bar.
+    verbose : int
+        Whether to show the progress bar.
+    """
+    history: list[float] = []
+    ends: list[State] = []
+    n_iters: list[int] = []
+    last: State | None = None
+    converged = lost = False
+    with fit_progress(description, None, verbose=verbose) as progress:
+        # Annealing (Verbeek 2004, 4.2.1): each stage starts from the end of a wider one.
+        for stage in stages:
+            before: State | None = None
+            converged = lost = False
+            n_iter = 0
+            while n_iter < max_iter and not converged:
+                # E-step. The bound is monotone within a stage only, so losses are judged there.
+                now = evaluate(stage, parameters, last)
+                lost = before is not None and tol is not None and _has_lost(before, now)
+                if lost:
+                    converged = not math.isnan(now.objective)
+                    break
+                n_iter += 1
+                history.append(now.objective)
+                last = now
+                progress.step(now.objective)
+                if before is not None:
+                    gain = before.objective - now.objective
+                    converged = settled(before, now) or (tol is not None and gain <= tol)
+                before = now
+                if not converged:
+                    parameters = update(now)
+            assert last is not None
+            if lost or converged:
+                parameters = last.parameters
+            ends.append(last)
+            n_iters.append(n_iter)
+    assert last is not None  # an interruption before the first evaluation is raised
+    if progress.interrupted and (not ends or ends[-1] is not last):
+        ends.append(last)
+        n_iters.append(len(history) - sum(n_iters))
+    return Annealed(
+        last=last,
+        ends=ends,
+        history=np.array(history),
+        n_iters=np.array(n_iters),
+        converged=converged and not progress.interrupted,
+        interrupted=progress.interrupted,
+    )
+
+
+def _has_lost(before: Evaluation, now: Evaluation) -> bool:
+    """Whether a step raised the objective, as regularized covariances and rounding can."""
+    return not now.objective <= before.objective
+
+
+#: Halvings of the range of the exponents.
+HALVINGS = 50
+
+
+def map_joint(parts: Sequence[Any], log_weights: Array, readers: Sequence[Any], finish: Any) -> Any:
+    """Map ``finish(tile, log_joint)`` over rows; ``readers`` are pairs of a part and its table.
+
+    Components are those that measure the rows of the tile, which may miss values.
+    """
+    tables = [table for _, table in readers]
+    width = sum(part.n_statistics for part in parts) + len(log_weights)
+
+    def work(block: Any, *others: Any) -> tuple[tuple[()], tuple[Array, ...]]:
+        own = (block, *others)
+        pieces = []
+        for tile in cache_tiles(width, block, range(block.shape[0])):
+            joint = log_weights
+            for part, (reader, _), table in zip(parts, readers, own, strict=True):
+                aware = reader.for_rows(part, table[tile])
+                joint = joint + aware.log_density(aware.features(table[tile]))
+            pieces.append(finish([table[tile] for table in own], joint))
+        return (), (np.concatenate(pieces),)
+
+    return as_rows(tables[0]).map_reduce(work, aligned=tables[1:])[1][0]
+
+
+def two_best(
+    readers: list[tuple[FamilyColumns, Any]], components: list[Any], log_weights: Array
+) -> tuple[Array, Array]:
+    """The two nodes of largest joint density of every row."""
+    if len(log_weights) == 1:
+        zeros = np.zeros(readers[0][1].shape[0], dtype=np.int64)
+        return zeros, zeros
+
+    def finish(tables: list[Any], joint: Array) -> Array:
+        two = np.argpartition(joint, -2, axis=1)[:, -2:]
+        swap = np.take_along_axis(joint, two, axis=1)
+        return np.where((swap[:, :1] > swap[:, 1:]), two, two[:, ::-1])
+
+    two = map_joint(components, log_weights, readers, finish)
+    return two[:, 0], two[:, 1]
+
+
+def distances_to_nodes(
+    readers: list[tuple[FamilyColumns, Any]], components: list[Any], nodes: Array
+) -> Array:
+    """Distance of every row to a node of its own, over the values that it has."""
+    squares = np.zeros(len(nodes))
+    for (part, table), own in zip(readers, components, strict=True):
+        points = part.points(own)
+        for rows in tiles(len(nodes)):
+            offsets = part.coordinates(table[rows]) - points[nodes[rows]]
+            squares[rows] += np.nansum(offsets**2, axis=1)
+    return np.sqrt(squares)
+
+
+def temper(log_joint: Array, bits: float) -> Array:
+    """Return ``p^a / Σ p^a`` of every row, with an exponent ``a`` at which the entropy is ``bits``.
+
+    The exponent is in [0, 1]: 1 where the entropy is larger already. Of all distributions of this
+    entropy it is the one closest to the posterior by Kullback-Leibler divergence.
+    """
+    target = min(bits * math.log(2.0), math.log(log_joint.shape[1]))
+    low = np.zeros(len(log_joint))
+    high = np.ones(len(log_joint))
+    centered = log_joint - log_joint.max(axis=1, keepdims=True)
+    wide = _entropy(softmax(centered, axis=1)) >= target
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        is_wide = _entropy(softmax(centered * middle[:, None], axis=1)) >= target
+        low = np.where(is_wide, middle, low)
+        high = np.where(is_wide, high, middle)
+    exponents = np.where(wide, 1.0, low)
+    return np.asarray(softmax(centered * exponents[:, None], axis=1))
+
+
+def _entropy(shares: Array) -> Array:
+    return np.asarray(-xlogy(shares, shares).sum(axis=1))
+
 
 #: Factor by which rates grow from stage to stage.
 Growth: TypeAlias = Annotated[float, Interval(1, open_low=True, open_high=True)]
@@ -55,8 +275,8 @@ MAP_ATTRIBUTES = {
 }
 
 
-class Finished(Protocol):
-    """Where a search ended."""
+class MapSearchResult(Protocol):
+    """Final state of a search."""
 
     @property
     def converged(self) -> bool:
@@ -85,8 +305,8 @@ class FittedMap(Embedding):
         self.node_positions_ = nodes.positions.astype(dtype)
         self.edges_ = nodes.edges
 
-    def _warn_unless_converged(self, found: Finished) -> None:
-        """Tell that the last stage was cut off."""
+    def _warn_unless_converged(self, found: MapSearchResult) -> None:
+        """Warn that the last stage did not converge."""
         if not found.converged and not found.interrupted:
             warn(
                 f"{type(self).__name__} did not converge in "

@@ -14,21 +14,21 @@ from sidelight.mixture.som._categories import categorical_part
 from sidelight.mixture.som._parts import (
     FAMILIES,
     BernoulliPart,
+    FamilyColumns,
+    FamilySettings,
     MultinomialPart,
     NumericPart,
-    Part,
-    Settings,
 )
 
 Blocks: TypeAlias = Sequence[tuple[str, Any]]
 
-#: Columns of at most so many different whole numbers are categorical by default.
-MOST_CATEGORIES = 10
+#: Columns of at most this many different whole numbers are categorical by default.
+MAX_CATEGORIES = 10
 
 
 def parts_of(
-    rows: Any, blocks: Blocks | None, settings: Settings, names: Sequence[str] | None
-) -> list[Part]:
+    rows: Any, blocks: Blocks | None, settings: FamilySettings, names: Sequence[str] | None
+) -> list[FamilyColumns]:
     """Parts of the rows, each with its family; ``names`` are those of all columns."""
     if blocks is None:
         blocks = default_blocks(rows)
@@ -49,12 +49,12 @@ def default_blocks(rows: Array) -> list[tuple[str, Array]]:
 
 def _has_few_whole_numbers(column: Array) -> bool:
     values = np.unique(column[~np.isnan(column)])
-    return bool(0 < len(values) <= MOST_CATEGORIES and np.all(values == np.round(values)))
+    return bool(0 < len(values) <= MAX_CATEGORIES and np.all(values == np.round(values)))
 
 
 def _part(
-    family: str, columns: Array, rows: Any, settings: Settings, names: Sequence[str] | None
-) -> Part:
+    family: str, columns: Array, rows: Any, settings: FamilySettings, names: Sequence[str] | None
+) -> FamilyColumns:
     if family == "bernoulli":
         return BernoulliPart(columns, settings)
     if family == "categorical":
@@ -91,14 +91,14 @@ def _columns(chosen: Any, n_columns: int, names: Sequence[str] | None) -> Array:
 
 
 def _check_cover(columns: list[Array], n_columns: int, names: Sequence[str] | None) -> None:
-    """Refuse columns that no family has, or several."""
+    """Raise on columns that no family has, or several."""
     counts = np.bincount(np.concatenate(columns), minlength=n_columns)
     for problem, where in (("in no family", counts == 0), ("in several families", counts > 1)):
         found = np.flatnonzero(where)
         if len(found):
-            said = [str(column if names is None else names[column]) for column in found[:5]]
+            shown = [str(column if names is None else names[column]) for column in found[:5]]
             more = f" and {len(found) - 5} more" if len(found) > 5 else ""
             raise SidelightError(
-                f"Column {listed(said)}{more} of the rows is {problem} of {setting('blocks')}; "
+                f"Column {listed(shown)}{more} of the rows is {problem} of {setting('blocks')}; "
                 "every column belongs to one."
             )

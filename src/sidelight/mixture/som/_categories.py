@@ -18,7 +18,7 @@ from sidelight._typing import Array
 from sidelight.exceptions import SidelightError
 from sidelight.mixture.families._categorical import CategoricalComponents
 from sidelight.mixture.som._families import PairedCategoricalComponents
-from sidelight.mixture.som._parts import Settings, filled_by_means, picked
+from sidelight.mixture.som._parts import FamilySettings, filled_by_means, picked
 
 
 def codes_of(rows: Array, categories: Sequence[Array]) -> Array:
@@ -143,7 +143,7 @@ class CategoricalPart:
     """Nominal columns: every distinct number is a category."""
 
     columns: Array
-    settings: Settings
+    settings: FamilySettings
     categories: list[Array]
     cells: Cells = field(repr=False)
 
@@ -169,7 +169,7 @@ class CategoricalPart:
         return filled_by_means(self.coordinates(table))
 
     def whole(self, table: Any, weights: Array, k: int) -> CategoricalComponents:
-        """All categories alike; one m-step tells nodes apart."""
+        """Equal probabilities for all categories; one M-step makes the nodes differ."""
         sizes = np.diff(np.append(self.cells.starts, self.cells.n_cells))
         uniform = np.tile(-np.log(np.repeat(sizes, sizes)), (k, 1))
         return PairedCategoricalComponents(
@@ -223,9 +223,9 @@ class CategoricalPart:
 
 
 def categorical_part(
-    rows: Array, columns: Array, settings: Settings, names: Sequence[str] | None
+    rows: Array, columns: Array, settings: FamilySettings, names: Sequence[str] | None
 ) -> CategoricalPart:
-    """Learn the categories, and the pairs where asked for."""
+    """Learn the categories, and pairs of columns if requested."""
     values = picked(rows, columns)
     categories = [np.unique(column[~np.isnan(column)]) for column in values.T]
     for column, known in zip(columns, categories, strict=True):

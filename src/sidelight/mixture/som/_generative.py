@@ -34,13 +34,12 @@ from sidelight.mixture._core import (
 )
 from sidelight.mixture.som._base import MapBase
 from sidelight.mixture.som._families import spherical
-from sidelight.mixture.som._grid import Grid, squared_distances
+from sidelight.mixture.som._grid import Grid, means_on_plane, squared_distances
 from sidelight.mixture.som._nearest import two_nearest
-from sidelight.mixture.som._start import means_on_plane
 from sidelight.tags import own_tags
 
 #: The variance does not fall below this share of the mean variance of the columns.
-LEAST_VARIANCE = 1e-9
+MIN_VARIANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ def make_basis(nodes: Grid, numbers: Sequence[int], width: float) -> Basis:
     return Basis(np.column_stack([one.ravel() for one in mesh]), width * spacing, periods)
 
 
-class Sheet(NamedTuple):
+class BasisWeights(NamedTuple):
     """Weights ``W`` of the basis functions, about the origin, and the variance."""
 
     weights: Array
@@ -99,7 +98,7 @@ class Sheet(NamedTuple):
 class Responsibilities:
     """A sheet with the sums of the e-step."""
 
-    parameters: Sheet
+    parameters: BasisWeights
     objective: float
     statistics: Statistics
 
@@ -132,7 +131,7 @@ class SheetEM:
         self._least = least
         self._log_weights = np.full(len(basis), -np.log(len(basis)))
 
-    def evaluate(self, sheet: Sheet, before: Responsibilities | None) -> Responsibilities:
+    def evaluate(self, sheet: BasisWeights, before: Responsibilities | None) -> Responsibilities:
         """Posterior of the nodes, and the negative log-likelihood and log-prior per row."""
         means = self._basis @ sheet.weights + self._origin
         components = spherical(means, sheet.variance, self._origin)
@@ -140,7 +139,7 @@ class SheetEM:
         prior = 0.5 * self._alpha * float(np.sum(sheet.weights**2))
         return Responsibilities(sheet, found.objective + prior / self._n, found.statistics)
 
-    def update(self, now: Responsibilities) -> Sheet:
+    def update(self, now: Responsibilities) -> BasisWeights:
         """Solve ``(Φᵀ G Φ + α σ² I) W = Φᵀ Rᵀ X``, then the variance about the new means."""
         totals, sums = now.statistics
         d = sums.shape[1] - 1
@@ -150,7 +149,7 @@ class SheetEM:
         means = self._basis @ weights
         squares = float(sums[:, d].sum()) - 2 * float(np.sum(means * sums[:, :d]))
         squares += float(totals @ np.einsum("kd,kd->k", means, means))
-        return Sheet(weights, max(squares / (self._n * d), self._least))
+        return BasisWeights(weights, max(squares / (self._n * d), self._least))
 
 
 @estimator
@@ -228,10 +227,10 @@ class GenerativeTopographicMap(MapBase):
             origin,
             basis,
             alpha=float(self.alpha) / spread,
-            least=LEAST_VARIANCE * spread,
+            least=MIN_VARIANCE * spread,
         )
         found = alternate(
-            _first_sheet(numbers, origin, nodes, basis, LEAST_VARIANCE * spread),
+            _first_sheet(numbers, origin, nodes, basis, MIN_VARIANCE * spread),
             steps.evaluate,
             steps.update,
             stop=lambda before, now, history: before.objective - now.objective <= self.tol,
@@ -315,7 +314,9 @@ class GenerativeTopographicMap(MapBase):
         )
 
 
-def _first_sheet(numbers: Array, origin: Array, nodes: Grid, basis: Array, least: float) -> Sheet:
+def _first_sheet(
+    numbers: Array, origin: Array, nodes: Grid, basis: Array, least: float
+) -> BasisWeights:
     """The principal plane, and the larger of the next variance and half the distance of nodes."""
     means, variances = means_on_plane(numbers, np.ones(len(numbers)), nodes)
     weights = np.linalg.lstsq(basis, means - origin, rcond=None)[0]
@@ -323,4 +324,4 @@ def _first_sheet(numbers: Array, origin: Array, nodes: Grid, basis: Array, least
     distances = cdist(sheet[:1], sheet[1:]) if len(sheet) > 1 else np.zeros((1, 1))
     half = 0.5 * float(distances.min())
     variance = max(float(variances[-1]), half**2, least)
-    return Sheet(weights, variance)
+    return BasisWeights(weights, variance)

@@ -1,4 +1,4 @@
-"""Grids of nodes and the neighborhoods on them (Verbeek 2004, section 4.1).
+"""Grids of nodes, neighborhoods on them, and where nodes start (Verbeek 2004, section 4.1).
 
 Node ``s`` has a fixed place ``g_s``. The normalized neighborhood of node ``r`` is a distribution
 over all nodes,
@@ -14,20 +14,25 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from scipy import linalg, sparse
 from scipy.optimize import brentq
 from scipy.spatial.distance import cdist
 from scipy.special import xlogy
+from sklearn.metrics import pairwise_distances_argmin
+from sklearn.utils.extmath import randomized_svd
 
+from sidelight._fit.moments import moments
 from sidelight._typing import Array
 from sidelight._words import setting
+from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
 
 Topology: TypeAlias = Literal["rectangular", "hexagonal"]
 
-MOST_AXES = 3
+MAX_AXES = 3
 
 #: The first neighborhood: ``λ`` times the largest squared distance between nodes. Nearly uniform
 #: ones lose the layout of the start, after which grids of two axes may fold.
@@ -35,7 +40,7 @@ FIRST_RATE = 3.0
 
 
 @dataclass(frozen=True)
-class Neighborhood:
+class GridNeighborhood:
     """Normalized neighborhoods of all nodes.
 
     Attributes
@@ -140,13 +145,13 @@ class Grid:
         largest = float(self.squared_distances.max())
         return FIRST_RATE / largest if largest > 0 else 0.0
 
-    def neighborhood(self, rate: float) -> Neighborhood:
+    def neighborhood(self, rate: float) -> GridNeighborhood:
         """Normalized neighborhoods at a rate, which may be infinite."""
         if math.isinf(rate):
-            return Neighborhood(rate, np.eye(self.n_nodes), np.zeros(self.n_nodes))
+            return GridNeighborhood(rate, np.eye(self.n_nodes), np.zeros(self.n_nodes))
         shares = np.exp(-rate * self.squared_distances)
         shares /= shares.sum(axis=1, keepdims=True)
-        return Neighborhood(rate, shares, -xlogy(shares, shares).sum(axis=1))
+        return GridNeighborhood(rate, shares, -xlogy(shares, shares).sum(axis=1))
 
     def rate_of_mass(self, mass: float) -> float:
         """Rate at which the median node has this share of its own neighborhood."""
@@ -208,11 +213,11 @@ def squared_distances(points: Array, others: Array, periods: Array | None) -> Ar
 
 
 def make_grid(shape: Sequence[int], topology: Topology, periodic: bool) -> Grid:
-    """Make a grid, or say why there is none of this shape."""
+    """Make a grid; raise if there is none of this shape."""
     shape = tuple(int(n) for n in shape)
-    if len(shape) > MOST_AXES:
+    if len(shape) > MAX_AXES:
         raise SidelightError(
-            f"{setting('grid')} has {len(shape)} axes, but grids have at most {MOST_AXES}; give "
+            f"{setting('grid')} has {len(shape)} axes, but grids have at most {MAX_AXES}; give "
             "the numbers of nodes along one, two or three axes."
         )
     if topology == "hexagonal" and len(shape) != 2:
@@ -226,3 +231,87 @@ def make_grid(shape: Sequence[int], topology: Topology, periodic: bool) -> Grid:
             "row is shifted by half a node; give an even number of rows."
         )
     return Grid(shape, topology, periodic)
+
+
+StartName: TypeAlias = Literal["pca", "random"]
+
+#: Up to this many columns the matrix of all pairs of columns is decomposed.
+MAX_COLUMNS = 1000
+
+
+def principal_plane(numbers: Any, weights: Array, n_axes: int) -> tuple[Array, Array, Array]:
+    """Mean of the rows, their first principal axes of shape (n_axes, D), and the variances.
+
+    Axes beyond the rank are 0, with variance 0. The sign of an axis makes its largest entry
+    positive.
+    """
+    n, d = numbers.shape
+    total = float(weights.sum())
+    mean = np.asarray(numbers.T @ weights, dtype=np.float64).ravel() / total
+    n_found = min(n_axes, n, d)
+    if d <= MAX_COLUMNS:
+        values, vectors = linalg.eigh(moments(as_rows(numbers), weights, full=True).covariance)
+        values, axes = values[::-1][:n_found], vectors.T[::-1][:n_found]
+    else:
+        scaled = np.sqrt(weights / total)
+        # The mean of wide sparse rows stays in: without it they would not be sparse.
+        rows = numbers if sparse.issparse(numbers) else numbers - mean
+        rows = (
+            sparse.diags_array(scaled) @ rows if sparse.issparse(rows) else rows * scaled[:, None]
+        )
+        _, singular, axes = randomized_svd(rows, n_found, n_iter=7, random_state=0)
+        values = singular**2
+    largest = np.take_along_axis(axes, np.argmax(np.abs(axes), axis=1)[:, None], axis=1)
+    axes = axes * np.where(largest < 0, -1.0, 1.0)
+    values = np.where(values > 1e-12 * max(float(values.max(initial=0.0)), 1e-300), values, 0.0)
+    plane, variances = np.zeros((n_axes, d)), np.zeros(n_axes)
+    plane[:n_found], variances[:n_found] = axes, values
+    plane[variances == 0] = 0.0
+    return mean, plane, variances
+
+
+def means_on_plane(numbers: Array, weights: Array, grid: Grid) -> tuple[Array, Array]:
+    """Nodes spread over the principal plane by its standard deviations, and the largest variances.
+
+    One more variance than the grid has axes is found: the largest that the plane leaves out.
+    """
+    n_axes = len(grid.shape)
+    mean, plane, variances = principal_plane(numbers, weights, n_axes + 1)
+    spread = np.sqrt(variances[:n_axes])[:, None] * plane[:n_axes]
+    return mean + grid.standard_positions @ spread, variances
+
+
+def start_means(
+    numbers: Array, weights: Array, grid: Grid, init: StartName, rng: np.random.RandomState
+) -> Array:
+    """Means of the nodes to start from."""
+    if init == "pca":
+        return means_on_plane(numbers, weights, grid)[0]
+    return np.array(numbers[_random_rows(len(numbers), grid.n_nodes, rng)], dtype=np.float64)
+
+
+def start_winners(
+    numbers: Any, weights: Array, grid: Grid, init: StartName, rng: np.random.RandomState
+) -> Array:
+    """Winning node of every row to start from, whatever the family of the components."""
+    if init == "random":
+        chosen = _random_rows(numbers.shape[0], grid.n_nodes, rng)
+        return pairwise_distances_argmin(numbers, numbers[chosen]).astype(np.int32)
+    mean, plane, variances = principal_plane(numbers, weights, len(grid.shape))
+    spread = np.sqrt(np.where(variances > 0, variances, 1.0))
+    scores = np.asarray(numbers @ plane.T - mean @ plane.T) / spread
+    return pairwise_distances_argmin(scores, grid.standard_positions).astype(np.int32)
+
+
+def most_frequent(winners: Array, weights: Array, episodes: Array) -> Array:
+    """For every row the winner of most rows of its episode, by weight."""
+    pairs, of_row = np.unique(np.column_stack([episodes, winners]), axis=0, return_inverse=True)
+    mass = np.bincount(of_row.ravel(), weights)
+    order = np.lexsort((-mass, pairs[:, 0]))  # the heaviest of every episode first
+    owners, first = np.unique(pairs[order, 0], return_index=True)
+    best = pairs[order[first], 1]
+    return best[np.searchsorted(owners, episodes)].astype(np.int32)
+
+
+def _random_rows(n: int, k: int, rng: np.random.RandomState) -> Array:
+    return rng.choice(n, size=k, replace=n < k)

@@ -15,12 +15,10 @@ from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
-from sidelight.mixture.som._base import Growth, MapBase, Mass
-from sidelight.mixture.som._grid import Grid
-from sidelight.mixture.som._nearest import Pass, two_nearest, winners_of
+from sidelight.mixture.som._base import Growth, MapBase, Mass, anneal
+from sidelight.mixture.som._grid import Grid, StartName, start_means
+from sidelight.mixture.som._nearest import WinnerPass, two_nearest, winners_of
 from sidelight.mixture.som._parts import filled_by_means
-from sidelight.mixture.som._stages import anneal
-from sidelight.mixture.som._start import StartName, start_means
 from sidelight.tags import own_tags
 
 #: Learning rate of the last row of the online map.
@@ -185,7 +183,7 @@ class Pulled:
 
     parameters: Array
     rate: float
-    found: Pass
+    found: WinnerPass
     objective: float
 
     @property
@@ -227,7 +225,7 @@ def _ends(nodes: Grid, winner_mass: float) -> tuple[float, float]:
 
 
 def _growing(nodes: Grid, winner_mass: float, n: int) -> Array:
-    """So many rates that grow by the same factor; the last is infinite for hard winners."""
+    """Rates that grow by the same factor; the last is infinite for hard winners."""
     rates = np.geomspace(*_ends(nodes, winner_mass), n)
     if winner_mass >= 1:
         rates[-1] = np.inf

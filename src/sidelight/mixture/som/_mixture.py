@@ -29,15 +29,30 @@ from sidelight.constraints import Constraints
 from sidelight.constraints.inner import check_one_index
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
-from sidelight.mixture.som._base import MAP_ATTRIBUTES, MAP_PARAMETERS, Growth, MapBase, Mass
+from sidelight.mixture.som._base import (
+    MAP_ATTRIBUTES,
+    MAP_PARAMETERS,
+    Annealed,
+    Growth,
+    MapBase,
+    Mass,
+    anneal,
+    distances_to_nodes,
+    map_joint,
+    temper,
+    two_best,
+)
 from sidelight.mixture.som._blocks import Blocks, parts_of
 from sidelight.mixture.som._categories import CategoricalPart
 from sidelight.mixture.som._families import complete_nodes, has_exact_m_step
-from sidelight.mixture.som._grid import Grid, Neighborhood
-from sidelight.mixture.som._measure import distances_to_nodes, map_joint, temper, two_best
-from sidelight.mixture.som._parts import Part, Settings
-from sidelight.mixture.som._stages import Annealed, anneal
-from sidelight.mixture.som._start import StartName, most_frequent, start_winners
+from sidelight.mixture.som._grid import (
+    Grid,
+    GridNeighborhood,
+    StartName,
+    most_frequent,
+    start_winners,
+)
+from sidelight.mixture.som._parts import FamilyColumns, FamilySettings
 from sidelight.mixture.som._steps import (
     ConstrainedEM,
     GroupMode,
@@ -51,7 +66,7 @@ AnyFamily: TypeAlias = Literal[
 ]
 
 #: Families that read counts, codes or answers, which scaling would spoil.
-AS_THEY_ARE = ("bernoulli", "categorical", "multinomial", "mixed")
+RAW_COLUMNS = ("bernoulli", "categorical", "multinomial", "mixed")
 
 
 @estimator
@@ -185,7 +200,7 @@ class SelfOrganizingMixture(MapBase):
             complexity="O(n k d) per iteration, O(n d + k²) memory",
             sparse=self.component in ("bernoulli", "multinomial"),
             missing=self.component != "multinomial",
-            as_they_are=self.component in AS_THEY_ARE,
+            raw_columns=self.component in RAW_COLUMNS,
         )
 
     def fit(
@@ -224,8 +239,8 @@ class SelfOrganizingMixture(MapBase):
         self._set_places(rows)
         return self
 
-    def _learn_parts(self, rows: Any) -> list[Part]:
-        settings = Settings(
+    def _learn_parts(self, rows: Any) -> list[FamilyColumns]:
+        settings = FamilySettings(
             n_factors=self.n_factors,
             centered=self.centered,
             shared_variance=self.shared_variance,
@@ -273,7 +288,7 @@ class SelfOrganizingMixture(MapBase):
         first = steps.e_step(whole, stages[0], winners, 0)
 
         def evaluate(
-            stage: Neighborhood, parameters: NodeParameters, before: Winners | None
+            stage: GridNeighborhood, parameters: NodeParameters, before: Winners | None
         ) -> Winners:
             known = None if before is None else before.winners
             return steps.e_step(parameters, stage, known, self.n_candidates)
@@ -283,7 +298,7 @@ class SelfOrganizingMixture(MapBase):
             steps.m_step(first),
             evaluate,
             steps.m_step,
-            settled=_stand_still,
+            settled=_same_winners,
             tol=self.tol,
             max_iter=self.max_iter,
             description=type(self).__name__,
@@ -331,7 +346,7 @@ class SelfOrganizingMixture(MapBase):
         best, second = two_best(readers, self._components, self._log_weights)
         self._set_errors(best, second, distances_to_nodes(readers, self._components, best))
 
-    def _readers(self, rows: Any) -> list[tuple[Part, Any]]:
+    def _readers(self, rows: Any) -> list[tuple[FamilyColumns, Any]]:
         return [(part, part.encode(rows)) for part in self._parts]
 
     def _map_joint(self, rows: Any, finish: Any) -> Array:
@@ -345,7 +360,10 @@ class SelfOrganizingMixture(MapBase):
         return joint
 
     def _place(
-        self, readers: list[tuple[Part, Any]], dtype: np.dtype[Any], bits: float | None = None
+        self,
+        readers: list[tuple[FamilyColumns, Any]],
+        dtype: np.dtype[Any],
+        bits: float | None = None,
     ) -> Array:
         def finish(tables: list[Any], joint: Array) -> Array:
             resp = softmax(joint, axis=1) if bits is None else temper(joint, bits)
@@ -489,13 +507,13 @@ def _episodes(known: Constraints) -> tuple[Array, Array | None]:
     return order, component[order]
 
 
-def _stand_still(before: Winners, now: Winners) -> bool:
+def _same_winners(before: Winners, now: Winners) -> bool:
     """Whether the m-step would give the same parameters once more."""
     exact = all(has_exact_m_step(part) for part in now.parameters.parts)
     return exact and np.array_equal(before.winners, now.winners)
 
 
-def _numbers(parts: Sequence[Part], tables: Sequence[Any]) -> Any:
+def _numbers(parts: Sequence[FamilyColumns], tables: Sequence[Any]) -> Any:
     """Numbers of all parts side by side; of several parts all are dense."""
     numbers = [part.numbers(table) for part, table in zip(parts, tables, strict=True)]
     if len(numbers) == 1:

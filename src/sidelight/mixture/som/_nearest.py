@@ -16,23 +16,23 @@ from sidelight.mixture.som._families import add_by_winner
 TILE_ROWS = 500
 
 
-class Centered(NamedTuple):
+class CenteredRows(NamedTuple):
     """Rows about a point, 0 where missing, and which values there are (None if all)."""
 
     rows: Array
     known: Array | None
 
 
-def centered(block: Any, origin: Array) -> Centered:
-    """Take rows about a point, in float64."""
+def centered(block: Any, origin: Array) -> CenteredRows:
+    """Rows centered at a point, in float64."""
     rows = np.asarray(block, np.float64) - origin
     missing = np.isnan(rows)
     if not missing.any():
-        return Centered(rows, None)
-    return Centered(np.where(missing, 0.0, rows), (~missing).astype(np.float64))
+        return CenteredRows(rows, None)
+    return CenteredRows(np.where(missing, 0.0, rows), (~missing).astype(np.float64))
 
 
-def half_squares(tile: Centered, centers: Array) -> Array:
+def half_squares(tile: CenteredRows, centers: Array) -> Array:
     """``½|x - c_s|²`` less ``½|x|²`` over the values that there are, of every row and center."""
     scores: Array = tile.rows @ (-centers.T)
     if tile.known is None:
@@ -65,7 +65,7 @@ class NearestCenters:
         return nearest_of, best
 
 
-class Pass(NamedTuple):
+class WinnerPass(NamedTuple):
     """Winners of all rows, the sum of their squared distances, and sums by winner.
 
     ``sums`` are about the origin; ``mass`` of shape (k, 1) counts rows, or of shape (k, d) values
@@ -78,7 +78,7 @@ class Pass(NamedTuple):
     mass: Array
 
 
-def winners_of(source: RowSource, means: Array, origin: Array, *, missing: bool) -> Pass:
+def winners_of(source: RowSource, means: Array, origin: Array, *, missing: bool) -> WinnerPass:
     """Find the nearest mean of every row, and add up the rows of every winner."""
     centers = np.asarray(means - origin, dtype=np.float64)
     k = len(centers)
@@ -107,7 +107,7 @@ def winners_of(source: RowSource, means: Array, origin: Array, *, missing: bool)
         return (squares, sums, mass), (winners,)
 
     (squares, sums, mass), (winners,) = source.map_reduce(work)
-    return Pass(winners, float(squares), sums, mass)
+    return WinnerPass(winners, float(squares), sums, mass)
 
 
 def two_nearest(source: RowSource, means: Array, origin: Array) -> tuple[Array, Array, Array]:

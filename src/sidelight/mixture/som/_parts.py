@@ -47,11 +47,11 @@ Family: TypeAlias = Literal[
 FAMILIES = ("spherical", "diag", "full", "ppca", "bernoulli", "categorical", "multinomial")
 
 #: Principal axes along which the squares of rows are taken for the start of subspaces.
-MOST_ENERGIES = 20
+MAX_ENERGIES = 20
 
 
 @dataclass(frozen=True)
-class Settings:
+class FamilySettings:
     """Parameters of the families.
 
     Attributes
@@ -81,7 +81,7 @@ class Settings:
     pairs: bool = False
 
 
-class Part(Protocol):
+class FamilyColumns(Protocol):
     """Columns of one family."""
 
     @property
@@ -99,7 +99,7 @@ class Part(Protocol):
         """``k`` copies of the component of all rows."""
 
     def numbers(self, table: Any) -> Any:
-        """Complete numbers that tell rows apart, for the start: an array or CSR matrix."""
+        """Numeric features without gaps, for the start: an array or CSR matrix."""
 
     def for_rows(self, components: Any, table: Any) -> Any:
         """Components that measure these rows, which may miss values."""
@@ -142,7 +142,7 @@ class NumericPart:
 
     columns: Array
     kind: str
-    settings: Settings
+    settings: FamilySettings
     names: Sequence[str] | None = None
 
     takes_missing = True
@@ -160,7 +160,7 @@ class NumericPart:
         """
         numbers = filled_by_means(table)
         if self.kind == "ppca" and not self.settings.centered:
-            axes = np.linalg.eigh(numbers.T @ numbers)[1][:, -MOST_ENERGIES:]
+            axes = np.linalg.eigh(numbers.T @ numbers)[1][:, -MAX_ENERGIES:]
             return np.asarray((numbers @ axes) ** 2)
         if self.kind in ("diag", "full"):
             spread = numbers.std(axis=0)
@@ -192,7 +192,7 @@ class NumericPart:
         return incomplete_nodes(components, incomplete) if missing else components
 
     def _added(self, variances: Array) -> float:
-        """What is added to variances, in the units of the columns."""
+        """Regularization that is added to variances, in the units of the columns."""
         typical = float(variances.mean())
         return self.settings.reg_covar * (typical if typical > 0 else 1.0)
 
@@ -296,7 +296,7 @@ class BernoulliPart:
     """Columns of yes or no."""
 
     columns: Array
-    settings: Settings
+    settings: FamilySettings
 
     takes_missing = True
 
@@ -324,7 +324,7 @@ class BernoulliPart:
         return table if sparse.issparse(table) else filled_by_means(table)
 
     def whole(self, table: Any, weights: Array, k: int) -> BernoulliComponents:
-        """All probabilities one half; one m-step tells them apart."""
+        """All probabilities one half; one M-step makes the nodes differ."""
         half = np.full((k, table.shape[1]), np.log(0.5))
         return BernoulliComponents(half, half, self.settings.alpha)
 
@@ -354,7 +354,7 @@ class MultinomialPart:
     """Columns of counts."""
 
     columns: Array
-    settings: Settings
+    settings: FamilySettings
 
     takes_missing = False
 
@@ -373,7 +373,7 @@ class MultinomialPart:
         return np.asarray(table, np.float64) * inverse[:, None]
 
     def whole(self, table: Any, weights: Array, k: int) -> MultinomialComponents:
-        """All words alike; one m-step tells nodes apart."""
+        """Equal probabilities for all words; one M-step makes the nodes differ."""
         uniform = np.full((k, table.shape[1]), -np.log(table.shape[1]))
         return MultinomialComponents(uniform, self.settings.alpha)
 

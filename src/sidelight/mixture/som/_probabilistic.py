@@ -21,14 +21,11 @@ from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core import Statistics, feature_tiles
-from sidelight.mixture.som._base import Growth, MapBase, Mass
+from sidelight.mixture.som._base import Growth, MapBase, Mass, anneal, map_joint
 from sidelight.mixture.som._families import complete_nodes
-from sidelight.mixture.som._grid import Neighborhood
-from sidelight.mixture.som._measure import map_joint
+from sidelight.mixture.som._grid import GridNeighborhood, StartName, start_winners
 from sidelight.mixture.som._nearest import two_nearest
-from sidelight.mixture.som._parts import NumericPart, Settings
-from sidelight.mixture.som._stages import anneal
-from sidelight.mixture.som._start import StartName, start_winners
+from sidelight.mixture.som._parts import FamilySettings, NumericPart
 from sidelight.tags import own_tags
 
 
@@ -40,7 +37,7 @@ class OwnWeights:
     objective: float
     winners: Array
     statistics: Statistics
-    neighborhood: Neighborhood
+    neighborhood: GridNeighborhood
 
 
 class ProbabilisticSteps:
@@ -50,7 +47,7 @@ class ProbabilisticSteps:
         self._source = source
 
     def evaluate(
-        self, stage: Neighborhood, components: Any, before: OwnWeights | None
+        self, stage: GridNeighborhood, components: Any, before: OwnWeights | None
     ) -> OwnWeights:
         """``r_n = argmax_r Σ_s h_r(s) p(x_n | s)``, ``q_ns ∝ h_{r_n}(s) p(x_n | s)``."""
 
@@ -79,7 +76,7 @@ class ProbabilisticSteps:
         return now.parameters.m_step(now.statistics)
 
 
-def posterior(log_density: Array, stage: Neighborhood) -> tuple[Array, Array, Array]:
+def posterior(log_density: Array, stage: GridNeighborhood) -> tuple[Array, Array, Array]:
     """Winner, log-density and responsibilities of every row."""
     peak = log_density.max(axis=1, keepdims=True)
     scaled = np.exp(log_density - peak)
@@ -152,7 +149,9 @@ class ProbabilisticMap(MapBase):
 
     def _learn(self, rows: Any, known: Constraints) -> None:
         nodes = self._make_grid()
-        settings = Settings(shared_variance=self.shared_variance, reg_covar=float(self.reg_covar))
+        settings = FamilySettings(
+            shared_variance=self.shared_variance, reg_covar=float(self.reg_covar)
+        )
         names: Sequence[str] | None = getattr(self, "feature_names_in_", None)
         part = NumericPart(np.arange(rows.shape[1]), self.covariance_type, settings, names)
         weights = np.ones(len(rows))

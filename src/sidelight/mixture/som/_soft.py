@@ -29,11 +29,10 @@ from sidelight.mixture._core import (
     log_joint_blocks,
     most_probable,
 )
-from sidelight.mixture.som._base import Growth, MapBase, Mass
+from sidelight.mixture.som._base import Growth, MapBase, Mass, anneal
 from sidelight.mixture.som._families import spherical
+from sidelight.mixture.som._grid import StartName, principal_plane, start_means
 from sidelight.mixture.som._nearest import two_nearest
-from sidelight.mixture.som._stages import anneal
-from sidelight.mixture.som._start import StartName, principal_plane, start_means
 from sidelight.tags import own_tags
 
 #: The first temperature: ``β`` times the largest variance along any direction. At 1 the nodes

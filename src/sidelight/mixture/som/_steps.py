@@ -31,7 +31,7 @@ from sidelight._typing import Array
 from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core import Statistics, normalized_log
 from sidelight.mixture.som._families import add_by_winner, is_linear, natural_form
-from sidelight.mixture.som._grid import Neighborhood
+from sidelight.mixture.som._grid import GridNeighborhood
 
 GroupMode: TypeAlias = Literal["shared-responsibility", "shared-label"]
 
@@ -59,7 +59,7 @@ class Winners:
     ----------
     parameters : NodeParameters
         Parameters that were evaluated.
-    neighborhood : Neighborhood
+    neighborhood : GridNeighborhood
         Neighborhoods of the nodes.
     bound : float
         ``F`` and the log-prior.
@@ -74,7 +74,7 @@ class Winners:
     """
 
     parameters: NodeParameters
-    neighborhood: Neighborhood
+    neighborhood: GridNeighborhood
     bound: float
     objective: float
     winners: Array
@@ -124,7 +124,7 @@ class ConstrainedEM:
     group_mode : {"shared-responsibility", "shared-label"}
         What the rows of an episode share.
     learn_weights : bool
-        Whether mixing weights are learned, or stay as they are.
+        Whether mixing weights are learned, or fixed.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class ConstrainedEM:
     def e_step(
         self,
         parameters: NodeParameters,
-        neighborhood: Neighborhood,
+        neighborhood: GridNeighborhood,
         before: Array | None = None,
         n_candidates: int | None = None,
     ) -> Winners:
@@ -166,15 +166,15 @@ class ConstrainedEM:
         ----------
         parameters : NodeParameters
             Parameters of the nodes.
-        neighborhood : Neighborhood
+        neighborhood : GridNeighborhood
             Neighborhoods of the nodes.
         before : ndarray of int, shape (n,), default=None
             Winners so far, which are kept where no other is better.
         n_candidates : int, default=None
-            Look only at the winner so far and so many nodes of largest joint density; all nodes by
+            Look only at the winner so far and this many nodes of largest joint density; all by
             default. 0 keeps the winners.
         """
-        step = _EStep(parameters, neighborhood, n_candidates, self._shared_label, self._tables)
+        step = _MapEStep(parameters, neighborhood, n_candidates, self._shared_label, self._tables)
         totals, (winners,) = self._map(step, before)
         found, mass, counts, sums = totals
         shares = neighborhood.shares
@@ -267,15 +267,15 @@ def cache_tiles(width: int, block: Any, episodes: Any) -> Iterator[slice]:
         start = stop
 
 
-class _Sums:
+class _PartSums:
     """Sums of all parts, which are added over the blocks."""
 
     def __init__(self, parts: list[Statistics]) -> None:
         self.parts = parts
 
-    def join(self, other: _Sums) -> _Sums:
+    def join(self, other: _PartSums) -> _PartSums:
         """Add the sums of another block."""
-        return _Sums(
+        return _PartSums(
             [
                 tuple(a + b for a, b in zip(one, more, strict=True))
                 for one, more in zip(self.parts, other.parts, strict=True)
@@ -287,13 +287,13 @@ class _Sums:
         return self.parts
 
 
-class _EStep:
+class _MapEStep:
     """E-step of a block: bound, weights of winners and episodes, sums of the parts, winners."""
 
     def __init__(
         self,
         parameters: NodeParameters,
-        neighborhood: Neighborhood,
+        neighborhood: GridNeighborhood,
         n_candidates: int | None,
         shared_label: bool,
         tables: Sequence[Any],
@@ -320,7 +320,7 @@ class _EStep:
         tables = (block, *others)
         k = len(self.shares)
         bound, mass, counts = 0.0, np.zeros(k), np.zeros(k)
-        sums: _Sums | None = None
+        sums: _PartSums | None = None
         winners = np.empty(block.shape[0], dtype=np.int32)
         for tile in cache_tiles(self.width, block, episodes):
             units, constants = _units(weights[tile], episodes[tile], self.shared_label)
@@ -397,7 +397,7 @@ class _EStep:
         averages = np.einsum("nk,nk->n", density, self.shares[nodes])
         return np.asarray(averages + constants * self.constant[nodes])
 
-    def _sums(self, features: list[Any], winners: Array, weights: Array) -> _Sums:
+    def _sums(self, features: list[Any], winners: Array, weights: Array) -> _PartSums:
         """Sums by winner of linear parts, with responsibilities of the others."""
         resp: Array | None = None
         sums: list[Statistics] = []
@@ -408,7 +408,7 @@ class _EStep:
             if resp is None:
                 resp = self.shares[winners] * weights[:, None]
             sums.append(tuple(part.statistics(own, resp)))
-        return _Sums(sums)
+        return _PartSums(sums)
 
 
 def _log_densities(parts: Sequence[Any], features: Sequence[Any]) -> Array:

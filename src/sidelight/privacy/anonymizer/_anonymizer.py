@@ -32,12 +32,12 @@ from sidelight.exceptions import SidelightError
 from sidelight.io.inner import quoted
 from sidelight.privacy.anonymizer._columns import (
     Column,
+    check_no_identifiers,
     columns_of_array,
     read_columns,
-    refuse_identifiers,
 )
 from sidelight.privacy.anonymizer._conditions import (
-    Conditions,
+    ClassConditions,
     check_sensitive,
     check_size,
     read_sensitive,
@@ -45,16 +45,21 @@ from sidelight.privacy.anonymizer._conditions import (
 )
 from sidelight.privacy.anonymizer._encode import encode, encode_new, read_hierarchies
 from sidelight.privacy.anonymizer._measures import dispersion_of, penalties_of_texts
-from sidelight.privacy.anonymizer._partition import Partition, Search
+from sidelight.privacy.anonymizer._partition import AnonymousClasses, RowClasses
 from sidelight.privacy.anonymizer._publish import (
     as_given,
     class_summaries,
     class_texts,
     classes_of,
+    different_texts,
     published_alike,
 )
-from sidelight.privacy.anonymizer._recount import alike, check_published, closeness, counts_of
-from sidelight.privacy.anonymizer._texts import different_texts
+from sidelight.privacy.anonymizer._recount import (
+    check_published,
+    closeness,
+    counts_of,
+    equivalence_classes,
+)
 from sidelight.tags import own_tags
 
 ShareBelowOne = Annotated[float, Interval(0, 1, open_high=True)]
@@ -156,7 +161,7 @@ class Anonymizer(Clusterer):
     of m = 2,000 rows.
 
     The guarantee is about the columns of ``X``, and about ``published_`` alone. A fitted model
-    knows the values that occur and the exact ranges of the classes: do not publish it.
+    holds the values that occur and the exact ranges of the classes: do not publish it.
 
     References
     ----------
@@ -193,7 +198,7 @@ class Anonymizer(Clusterer):
         knowledge=("conditions",),
         enforcement="hard",
         missing=True,
-        as_they_are=True,
+        raw_columns=True,
         monotone=True,
     )
 
@@ -215,9 +220,9 @@ class Anonymizer(Clusterer):
             of numbers, dates, words or yes and no, or an array. A missing value is a value of its
             own.
         y : array of shape (n_samples,), default=None
-            Not used; told if given.
+            Not used; a warning is given for it.
         constraints : Constraints, default=None
-            Not used; told if given.
+            Not used; a warning is given for it.
         sensitive : array of shape (n_samples,) or table of several columns, default=None
             Sensitive columns, each of which has to be diverse in every class; they are not part
             of the published quasi-identifiers. Needed for ``l > 1``.
@@ -231,19 +236,19 @@ class Anonymizer(Clusterer):
             The fitted estimator.
         """
         check_parameters(self)
-        self._refuse_constraints_as_labels(y)
+        self._check_y_holds_labels(y)
         columns = self._read(X, reset=True)
         n_rows = len(columns[0].codes)
         known = self._validate_knowledge(constraints, y, n_rows, X)
         self.hierarchies_ = read_hierarchies(hierarchies, columns)
-        refuse_identifiers(columns, self.hierarchies_, n_rows)
-        conditions = Conditions(
+        check_no_identifiers(columns, self.hierarchies_, n_rows)
+        conditions = ClassConditions(
             self.k, self.diversity, self.l, self.c, read_sensitive(sensitive, n_rows, X)
         )
         check_sensitive(conditions)
         check_size(self.k, n_rows)
         rng = check_random_state(self.random_state)
-        search = Search(encode(columns, self.hierarchies_), conditions)
+        search = AnonymousClasses(encode(columns, self.hierarchies_), conditions)
         found = self._search(search, rng)
         texts = self._unite(search, found)
         self._set_fitted_attributes(search, found, texts, X)
@@ -285,7 +290,7 @@ class Anonymizer(Clusterer):
                 f"had {self.n_features_in_} features: {quoted(list(known))}."
             )
 
-    def _search(self, search: Search, rng: np.random.RandomState) -> Partition:
+    def _search(self, search: AnonymousClasses, rng: np.random.RandomState) -> RowClasses:
         """Classes of all rows, and without those whose suppression lowers the loss."""
         n_rows = search.encoded.n_rows
         budget = int(self.suppress * n_rows + 1e-9)
@@ -295,7 +300,7 @@ class Anonymizer(Clusterer):
         n_clusters = None if self.n_clusters == "auto" else int(self.n_clusters)
         seed = rng.randint(np.iinfo(np.int32).max)
 
-        def run(rows: IntArray) -> Partition:
+        def run(rows: IntArray) -> RowClasses:
             return search.run(rows, n_clusters, np.random.RandomState(seed), self.verbose)
 
         found = run(rows)
@@ -306,7 +311,7 @@ class Anonymizer(Clusterer):
         self.search_ = search.curve(rows, np.random.RandomState(seed))
         return found
 
-    def _unite(self, search: Search, found: Partition) -> list[Array]:
+    def _unite(self, search: AnonymousClasses, found: RowClasses) -> list[Array]:
         """Unite classes that are published alike, and those of them that are not valid then.
 
         Returns the texts of the classes; labels of ``found`` become those of what is published.
@@ -327,14 +332,14 @@ class Anonymizer(Clusterer):
             found.history[-1] = search.loss(found.labels)
 
     def _set_fitted_attributes(
-        self, search: Search, found: Partition, texts: list[Array], X: Any
+        self, search: AnonymousClasses, found: RowClasses, texts: list[Array], X: Any
     ) -> None:
         labels, conditions = found.labels, search.conditions
         rows = np.flatnonzero(labels >= 0)
         columns = search.encoded.columns
         published = [column[labels[rows]] for column in texts]
-        # From here on, nothing but the published texts says which rows are alike.
-        classes = alike(published)
+        # From here on, only the published texts decide which rows are alike.
+        classes = equivalence_classes(published)
         sizes = np.bincount(classes)
         sensitive = [column.take(rows) for column in conditions.columns]
         counts = [counts_of(column, classes) for column in sensitive]
@@ -366,7 +371,9 @@ class Anonymizer(Clusterer):
         self._encoded = search.encoded.without_rows()
         self._summaries = class_summaries(search.encoded, classes_of(labels))
 
-    def _published_loss(self, search: Search, texts: list[Array], sizes: IntArray) -> float:
+    def _published_loss(
+        self, search: AnonymousClasses, texts: list[Array], sizes: IntArray
+    ) -> float:
         """NCP of the published table; of the classes where only representatives are published."""
         if self.generalize == "representatives":
             return self.objective_

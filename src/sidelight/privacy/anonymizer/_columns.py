@@ -190,7 +190,7 @@ def _date_column(name: str, values: Any) -> Column:
     return Column(name, "date", column.codes, days, zone)
 
 
-def refuse_identifiers(columns: list[Column], covered: Any, n_rows: int) -> None:
+def check_no_identifiers(columns: list[Column], covered: Any, n_rows: int) -> None:
     """Raise if a column of texts names single rows: it does not belong among quasi-identifiers."""
     if n_rows < FEWEST_NAMES:
         return
@@ -205,5 +205,5 @@ def refuse_identifiers(columns: list[Column], covered: Any, n_rows: int) -> None
             )
 
 
-#: A column of texts names its rows if more than this share of them differ, in tables of so many.
+#: A column of texts names its rows if more than this share of them differ, in tables of this size.
 NAMES_SHARE, FEWEST_NAMES = 0.9, 20

@@ -20,8 +20,8 @@ MODELS = ("distinct", "entropy", "recursive", "recursive-published")
 
 
 @dataclass(frozen=True, eq=False)
-class Conditions:
-    """What every class has to satisfy.
+class ClassConditions:
+    """Conditions that every class has to satisfy.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Conditions:
 
     @property
     def codes(self) -> Array:
-        """Codes of the sensitive columns; none where diversity is not asked for."""
+        """Codes of the sensitive columns; none where diversity is not required."""
         if self.least <= 1 or not self.columns:
             return np.zeros((len(self.columns[0].codes) if self.columns else 0, 0), np.int32)
         return np.column_stack([column.codes for column in self.columns]).astype(np.int32)
@@ -129,8 +129,8 @@ def _folded(column: Column) -> Column:
     return Column(column.name, "category", np.array([*places, -1], np.int64)[column.codes], values)
 
 
-def check_sensitive(conditions: Conditions) -> None:
-    """Raise if diversity is asked for, but sensitive columns are missing or have gaps."""
+def check_sensitive(conditions: ClassConditions) -> None:
+    """Raise if diversity is required, but sensitive columns are missing or have gaps."""
     if conditions.least <= 1:
         return
     if not conditions.columns:
@@ -159,7 +159,9 @@ def check_size(k: int, n_rows: int, suppressed: int = 0) -> None:
         )
 
 
-def rows_to_remove(conditions: Conditions, budget: int, rng: np.random.RandomState) -> IntArray:
+def rows_to_remove(
+    conditions: ClassConditions, budget: int, rng: np.random.RandomState
+) -> IntArray:
     """Rows without which the whole table is diverse; none where it is so with them.
 
     Rows of the most frequent values are removed, since every partition needs a diverse whole.
@@ -191,8 +193,8 @@ def rows_to_remove(conditions: Conditions, budget: int, rng: np.random.RandomSta
     return np.flatnonzero(gone)
 
 
-def _infeasible(conditions: Conditions, column: Column, budget: int) -> str:
-    """Say which sensitive value is too frequent, and the diversity that is possible."""
+def _infeasible(conditions: ClassConditions, column: Column, budget: int) -> str:
+    """Error with the sensitive value that is too frequent, and the diversity that is possible."""
     counts = np.bincount(column.codes, minlength=len(column.values))
     n_present = int(np.count_nonzero(counts))
     value, n = column.values[int(counts.argmax())], int(counts.max())

@@ -67,7 +67,7 @@ class Encoded:
 
     @property
     def n_marks(self) -> int:
-        """Places that loops need to tell categories apart, one more than the largest domain."""
+        """Length of the marks that loops over categories need, one more than the largest domain."""
         return int(self.arrays[2].max(initial=0)) + 1
 
 

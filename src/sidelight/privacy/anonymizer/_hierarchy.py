@@ -234,7 +234,7 @@ DEEPEST = 1000
 
 
 def as_hierarchy(given: Any, column: str) -> Hierarchy:
-    """Take a hierarchy, or make one of a mapping."""
+    """Hierarchy as given, or made from a mapping."""
     if isinstance(given, Hierarchy):
         return given
     if isinstance(given, Mapping) and given:

@@ -14,8 +14,7 @@ from sidelight.privacy.anonymizer._columns import Column, places_of, read_column
 from sidelight.privacy.anonymizer._conditions import read_sensitive
 from sidelight.privacy.anonymizer._encode import read_hierarchies
 from sidelight.privacy.anonymizer._hierarchy import Hierarchy, tree_of
-from sidelight.privacy.anonymizer._recount import alike, closeness
-from sidelight.privacy.anonymizer._texts import (
+from sidelight.privacy.anonymizer._publish import (
     ANY,
     NOTHING,
     different_texts,
@@ -24,6 +23,7 @@ from sidelight.privacy.anonymizer._texts import (
     read_set,
     single,
 )
+from sidelight.privacy.anonymizer._recount import closeness, equivalence_classes
 
 
 def normalized_certainty_penalty(
@@ -76,7 +76,7 @@ def normalized_certainty_penalty(
 def discernibility(published: Any, *, n_suppressed: int = 0) -> int:
     """Sum of the squared sizes of the classes of rows that are published alike.
 
-    Every row costs as many rows as it cannot be told from: ``Σ_c |c|² + s n`` with ``s``
+    Every row costs as many rows as it is indistinguishable from: ``Σ_c |c|² + s n`` with ``s``
     suppressed rows of ``n`` in all. Read more in the :doc:`user guide </privacy/anonymizer>`.
 
     Parameters
@@ -92,7 +92,7 @@ def discernibility(published: Any, *, n_suppressed: int = 0) -> int:
     >>> discernibility([["20-29"], ["20-29"], ["30-39"]])
     5
     """
-    sizes = np.bincount(alike(published_columns(published)))
+    sizes = np.bincount(equivalence_classes(published_columns(published)))
     return int((sizes**2).sum() + n_suppressed * (sizes.sum() + n_suppressed))
 
 
@@ -109,7 +109,7 @@ def dispersion(original: Any, published: Any) -> float:
     original : table or array of shape (n_published, n_features)
         The rows that were published, as they were.
     published : table of shape (n_published, n_features)
-        The published quasi-identifiers, which say which rows are alike.
+        The published quasi-identifiers, which define the rows that are alike.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def dispersion(original: Any, published: Any) -> float:
     2.0
     """
     columns, _ = read_columns(original)
-    classes = alike(published_columns(published))
+    classes = equivalence_classes(published_columns(published))
     if len(classes) != len(columns[0].codes):
         raise SidelightError(
             f"The original has {counted(len(columns[0].codes), 'row')} and the published table "
@@ -137,7 +137,7 @@ def t_closeness(published: Any, sensitive: Any) -> dict[str, float]:
     Parameters
     ----------
     published : table of shape (n_published, n_features)
-        The published quasi-identifiers, which say which rows are alike.
+        The published quasi-identifiers, which define the rows that are alike.
     sensitive : array of shape (n_published,) or table
         Sensitive columns of the published rows.
 
@@ -152,7 +152,7 @@ def t_closeness(published: Any, sensitive: Any) -> dict[str, float]:
     >>> t_closeness([["a"], ["a"], ["b"], ["b"]], ["flu", "flu", "flu", "cold"])
     {'sensitive': 0.25}
     """
-    classes = alike(published_columns(published))
+    classes = equivalence_classes(published_columns(published))
     columns = read_sensitive(sensitive, len(classes), None)
     return {column.name: closeness(column, classes) for column in columns}
 

@@ -19,20 +19,20 @@ from sidelight._kernels.privacy.anonymizer.split import best_cut, split_rows
 from sidelight._progress import fit_progress, wait_for
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.engine import get_threads
-from sidelight.privacy.anonymizer._conditions import Conditions
+from sidelight.privacy.anonymizer._conditions import ClassConditions
 from sidelight.privacy.anonymizer._encode import Encoded
-from sidelight.privacy.anonymizer._publish import Classes, classes_of
+from sidelight.privacy.anonymizer._publish import RowsByClass, classes_of
 from sidelight.privacy.anonymizer._recount import counts_of
 
 #: Rows of a block within which classes grow, and classes of this size that it holds at least.
 BLOCK_ROWS, BLOCK_CLASSES = 2000, 30
 #: Rows that a class may grow by, and per row of a class.
-LEAST_NEAR, NEAR_PER_ROW = 30, 4
+MIN_NEAR, NEAR_PER_ROW = 30, 4
 #: Classes between which rows move in one pass.
 PASS_CLASSES = 100
 #: Most passes of refinement; they end when one lowers the loss by less than this share.
-MOST_PASSES, LEAST_SHARE = 12, 0.004
-#: Classes of more rows than this, and of more than so many times ``k``, stay as they are.
+MAX_PASSES, MIN_SHARE = 12, 0.004
+#: Classes of more rows than this, and of more than this many times ``k``, are not changed.
 LARGE_CLASS, LARGE_TIMES = 400, 4
 #: Rule of diversity that every class satisfies.
 NO_RULE = (0, 1, 1.0)
@@ -41,7 +41,7 @@ CURVE_CLASSES, CURVE_ROWS = 64, 20_000
 
 
 @dataclass
-class Partition:
+class RowClasses:
     """Classes of rows.
 
     Attributes
@@ -60,18 +60,18 @@ class Partition:
     converged: bool = True
 
 
-class Search:
+class AnonymousClasses:
     """Classes of the rows of a table that satisfy conditions.
 
     Parameters
     ----------
     encoded : Encoded
         The columns.
-    conditions : Conditions
+    conditions : ClassConditions
         Conditions on every class.
     """
 
-    def __init__(self, encoded: Encoded, conditions: Conditions) -> None:
+    def __init__(self, encoded: Encoded, conditions: ClassConditions) -> None:
         self.encoded, self.conditions = encoded, conditions
         self.columns = encoded.arrays
         self.n_columns = encoded.n_columns
@@ -83,7 +83,7 @@ class Search:
         self.block_rule = self.rule if conditions.unions_hold else NO_RULE
         self.equal_weights = np.ones(self.n_columns)
 
-    def penalties(self, classes: Classes) -> FloatArray:
+    def penalties(self, classes: RowsByClass) -> FloatArray:
         """Penalty of every class, in [0, number of columns]."""
         seen = np.zeros(self.encoded.n_marks, np.int64)
         return classes_penalty(self.columns, classes.members, classes.starts, seen)
@@ -97,7 +97,7 @@ class Search:
 
     def run(
         self, rows: IntArray, n_clusters: int | None, rng: np.random.RandomState, verbose: Any
-    ) -> Partition:
+    ) -> RowClasses:
         """Find classes of some rows.
 
         Parameters
@@ -116,8 +116,8 @@ class Search:
             labels[rows] = self._grown(rows)
         else:
             labels[rows] = self._split(rows, n_clusters)[0]
-        found = Partition(labels, [self.loss(labels)])
-        with fit_progress("Anonymizer", MOST_PASSES, verbose=verbose) as progress:
+        found = RowClasses(labels, [self.loss(labels)])
+        with fit_progress("Anonymizer", MAX_PASSES, verbose=verbose) as progress:
             progress.step(found.history[-1])
             found.converged = self._refine(found, rng, progress)
         if progress.interrupted:
@@ -216,7 +216,7 @@ class Search:
 
     def _pieces(self, block: IntArray, largest: int) -> list[IntArray]:
         """A block that no cut of a column parts, in pieces of rows with near values."""
-        whole = self.penalties(Classes(block, np.array([0, len(block)])))[0]
+        whole = self.penalties(RowsByClass(block, np.array([0, len(block)])))[0]
         if len(block) <= largest or whole == 0.0:
             return [block]
         num, cat, _, tree = self.columns[:4]
@@ -242,7 +242,7 @@ class Search:
 
         ``labels`` of these rows are free, and used on the way.
         """
-        classes = Classes(block, np.array([0, len(block)]))
+        classes = RowsByClass(block, np.array([0, len(block)]))
         if self.penalties(classes)[0] == 0.0:
             return np.zeros(len(block), np.int64)
         size = self.conditions.grown_size
@@ -251,7 +251,7 @@ class Search:
             self.columns,
             block,
             size,
-            max(LEAST_NEAR, NEAR_PER_ROW * size),
+            max(MIN_NEAR, NEAR_PER_ROW * size),
             self.sensitive,
             self.n_values,
             (model, least, size // self.conditions.n_even),
@@ -347,15 +347,15 @@ class Search:
             labels[part] = number
         return labels[rows], losses
 
-    def _refine(self, found: Partition, rng: np.random.RandomState, progress: Any) -> bool:
-        """Passes of moves and exchanges; whether they came to an end."""
-        for number in range(1, MOST_PASSES):
+    def _refine(self, found: RowClasses, rng: np.random.RandomState, progress: Any) -> bool:
+        """Passes of moves and exchanges; whether they ended without a further change."""
+        for number in range(1, MAX_PASSES):
             weights = rng.uniform(0.5, 1.5, self.n_columns) if number > 1 else self.equal_weights
             found.labels = self._pass(found.labels, weights)
             found.history.append(self.loss(found.labels))
             progress.step(found.history[-1])
             before, now = found.history[-2:]
-            if before - now <= LEAST_SHARE * before:
+            if before - now <= MIN_SHARE * before:
                 return True
         return False
 

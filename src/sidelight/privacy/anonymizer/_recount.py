@@ -1,4 +1,4 @@
-"""The conditions, counted again in the published table: nothing here knows how it was made."""
+"""The conditions, counted again in the published table, independent of how it was made."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.privacy.anonymizer._columns import Column
-from sidelight.privacy.anonymizer._conditions import Conditions
+from sidelight.privacy.anonymizer._conditions import ClassConditions
 
 #: Rounding of logarithms: three equal counts have the entropy log 3.
 ROUNDING = 1e-12
 
 
-def alike(columns: list[Any]) -> IntArray:
+def equivalence_classes(columns: list[Any]) -> IntArray:
     """Number the rows by what is published: equal numbers for rows that are alike.
 
     Parameters
@@ -117,7 +117,7 @@ class Counts:
         return ~self.published_holds(least, c)
 
 
-def check_published(sizes: IntArray, counts: list[Counts], conditions: Conditions) -> None:
+def check_published(sizes: IntArray, counts: list[Counts], conditions: ClassConditions) -> None:
     """Raise unless every class of the published table satisfies the conditions."""
     if sizes.min() < conditions.k:
         raise AnonymityError(

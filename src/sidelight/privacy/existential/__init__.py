@@ -1,4 +1,4 @@
-"""Clusters that each hold at least so many rows of a kind."""
+"""Clusters with a least number of rows of each kind."""
 
 from sidelight._lazy import attach
 

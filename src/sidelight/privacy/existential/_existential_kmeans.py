@@ -1,4 +1,4 @@
-"""k-means whose clusters each hold at least so many rows of a kind (Constrained Clustering, 16)."""
+"""k-means with a least number of rows of each kind per cluster (Constrained Clustering, 16)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from sidelight.tags import MethodTags
 
 @estimator
 class ExistentialKMeans(KMeans):
-    r"""k-means whose clusters each hold at least so many rows of a kind, for several kinds at once.
+    r"""k-means whose clusters each hold a least number of rows of each of several kinds.
 
     Minimizes the dispersion over labels ``l`` and representatives ``μ``::
 
@@ -117,7 +117,7 @@ class ExistentialKMeans(KMeans):
 
     def __sidelight_tags__(self) -> MethodTags:
         return self._method_tags(
-            summary="k-means whose clusters each hold at least so many rows of a kind",
+            summary="k-means whose clusters each hold a least number of rows of a kind",
             knowledge=("conditions",),
             enforcement="hard",
             source="Constrained Clustering 16.2-16.4",
@@ -157,9 +157,9 @@ class ExistentialKMeans(KMeans):
         Raises
         ------
         InfeasibleConstraints
-            If no partition into so many clusters meets the conditions.
+            If no partition into ``n_clusters`` clusters meets the conditions.
         """
-        self._refuse_constraints_as_labels(y)
+        self._check_y_holds_labels(y)
         source, known = self._validate_fit(X, None, constraints)
         weights = check_weights(sample_weight, source, X)
         wanted = _check_conditions(conditions, source.n_rows, X)
@@ -304,7 +304,7 @@ class ExistentialKMeans(KMeans):
 
 @dataclass(frozen=True)
 class _Result:
-    """Where a restart ended; ``labels`` are shares while micro-clusters stand for the rows."""
+    """Final state of a restart; ``labels`` are shares while micro-clusters stand for the rows."""
 
     centers: Array
     labels: Any

@@ -15,7 +15,7 @@ from sidelight.engine import RowSource
 
 
 @dataclass(frozen=True)
-class Sums:
+class OffsetSums:
     """Sums of offsets ``x - μ`` and of weights by cluster, and of squared offsets."""
 
     offsets: Array
@@ -31,14 +31,14 @@ class Sums:
 
 
 @dataclass(frozen=True)
-class Joined:
+class ConcatenatedBlocks:
     """Arrays of blocks that are put one behind the other; see :mod:`sidelight.engine`."""
 
     pieces: list[Array]
 
-    def join(self, later: Joined) -> Joined:
+    def join(self, later: ConcatenatedBlocks) -> ConcatenatedBlocks:
         """Return the arrays of both."""
-        return Joined([*self.pieces, *later.pieces])
+        return ConcatenatedBlocks([*self.pieces, *later.pieces])
 
     def result(self) -> Array:
         """Return one array."""
@@ -80,7 +80,9 @@ class WeightedRows:
         """
         costs = _Costs(centers, self.source)
 
-        def measure(block: Any, weights: Array, chosen: Array) -> tuple[tuple[Joined], tuple[()]]:
+        def measure(
+            block: Any, weights: Array, chosen: Array
+        ) -> tuple[tuple[ConcatenatedBlocks], tuple[()]]:
             out = np.empty((int(chosen.sum()), len(centers)), dtype=self.source.dtype)
             place = 0
             for tile in tiles(len(chosen)):
@@ -89,11 +91,11 @@ class WeightedRows:
                 filled = slice(place, place + rows.shape[0])
                 out[filled] = costs.of(rows, full) * weights[tile][here][:, None]
                 place = filled.stop
-            return (Joined([out]),), ()
+            return (ConcatenatedBlocks([out]),), ()
 
         return self.source.map_reduce(measure, aligned=(self._weights, chosen))[0][0]
 
-    def sums(self, centers: Array, labels: Array) -> Sums:
+    def sums(self, centers: Array, labels: Array) -> OffsetSums:
         """Add up offsets from the centers, weights, and squared offsets."""
 
         def add_up(block: Any, weights: Array, labels: Array) -> tuple[tuple[Any, ...], tuple[()]]:
@@ -102,7 +104,7 @@ class WeightedRows:
         (offsets, sizes, squares), _ = self.source.map_reduce(
             add_up, aligned=(self._weights, labels)
         )
-        return Sums(offsets, sizes, max(float(squares[0]), 0.0))
+        return OffsetSums(offsets, sizes, max(float(squares[0]), 0.0))
 
 
 def sums_of(block: Any, weights: Array, centers: Array, labels: Array) -> tuple[Array, ...]:

@@ -105,7 +105,7 @@ class PivotGraph:
         )
 
     def move_on_paths(self, length: int, max_moves: int = MANY) -> int:
-        """Move pivots along the best path of so many moves while there is one."""
+        """Move pivots along the best path of ``length`` moves while there is one."""
         return int(
             move_on_paths(
                 length,

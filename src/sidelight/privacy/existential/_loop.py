@@ -11,13 +11,13 @@ import numpy as np
 from sidelight._fit.alternation import Alternation, alternate
 from sidelight._typing import Array, FloatArray
 from sidelight.assignment import assign_at_least
-from sidelight.privacy.existential._geometry import Sums, WeightedRows
+from sidelight.privacy.existential._geometry import OffsetSums, WeightedRows
 from sidelight.privacy.existential._graph import PivotGraph, move_pivots
 from sidelight.privacy.existential._requirements import Requirements
 
 
 @dataclass(frozen=True, eq=False)
-class Partition:
+class FrozenClusters:
     """Clusters of the rows at frozen representatives.
 
     Attributes
@@ -26,7 +26,7 @@ class Partition:
         Representatives.
     labels : ndarray of int32, shape (n,)
         Cluster of every row.
-    sums : Sums
+    sums : OffsetSums
         What the next representatives need.
     n_changed : int
         Rows that moved; -1 at first.
@@ -36,7 +36,7 @@ class Partition:
 
     parameters: Array
     labels: Array
-    sums: Sums
+    sums: OffsetSums
     n_changed: int
     prices: FloatArray | None = None
 
@@ -123,35 +123,35 @@ class ConditionedRows:
     def run_free(self, centers: Array, stopping: Stopping) -> Array:
         """Return where Lloyd's algorithm without conditions brings the centers."""
 
-        def evaluate(centers: Array, before: Partition | None) -> Partition:
+        def evaluate(centers: Array, before: FrozenClusters | None) -> FrozenClusters:
             labels, _ = self.rows.nearest(centers)
             changed = -1 if before is None else int(np.count_nonzero(labels != before.labels))
-            return Partition(centers, labels, self.rows.sums(centers, labels), changed)
+            return FrozenClusters(centers, labels, self.rows.sums(centers, labels), changed)
 
         return stopping.alternate(centers, evaluate, _means).last.parameters
 
     def run(
         self, centers: Array, stopping: Stopping, labels: Array | None = None
-    ) -> Alternation[Partition]:
+    ) -> Alternation[FrozenClusters]:
         """Refine until nothing moves, from given labels or from those nearest to the centers."""
 
-        def evaluate(centers: Array, before: Partition | None) -> Partition:
+        def evaluate(centers: Array, before: FrozenClusters | None) -> FrozenClusters:
             if before is None:
                 return self._start(centers, labels)
             return self._refined(centers, before)
 
         return stopping.alternate(centers, evaluate, _means)
 
-    def _start(self, centers: Array, labels: Array | None) -> Partition:
+    def _start(self, centers: Array, labels: Array | None) -> FrozenClusters:
         prices = None
         nearest, _ = self.rows.nearest(centers)
         if labels is None:
             labels, prices = self._transported(centers, nearest, None)
         else:
             labels = np.where(self._is_pivot, labels, nearest)
-        return Partition(centers, labels, self.rows.sums(centers, labels), -1, prices)
+        return FrozenClusters(centers, labels, self.rows.sums(centers, labels), -1, prices)
 
-    def _refined(self, centers: Array, before: Partition) -> Partition:
+    def _refined(self, centers: Array, before: FrozenClusters) -> FrozenClusters:
         nearest, gain = self.rows.nearest(centers, before.labels)
         prices = before.prices
         if self._refine == "transport":
@@ -159,7 +159,7 @@ class ConditionedRows:
         else:
             labels = self.moved(before.labels, nearest, gain)
         n_changed = int(np.count_nonzero(labels != before.labels))
-        return Partition(centers, labels, self.rows.sums(centers, labels), n_changed, prices)
+        return FrozenClusters(centers, labels, self.rows.sums(centers, labels), n_changed, prices)
 
     def graph(self, labels: Array, nearest: Array, gain: Array) -> tuple[PivotGraph, Array]:
         """Return the graph of the unstable pivots, and their positions."""
@@ -202,5 +202,5 @@ class ConditionedRows:
         return labels, found.prices
 
 
-def _means(now: Partition) -> Array:
+def _means(now: FrozenClusters) -> Array:
     return now.sums.means(now.parameters)

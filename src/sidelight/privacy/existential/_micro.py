@@ -15,23 +15,23 @@ from typing import Any
 import numpy as np
 
 from sidelight._fit.alternation import Alternation
-from sidelight._kernels.privacy.existential.features import absorb
+from sidelight._kernels.privacy.existential.features import merge_or_append
 from sidelight._kernels.privacy.existential.pivots import fill_shares
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.assignment import share_at_least
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
-from sidelight.privacy.existential._geometry import Sums, WeightedRows
+from sidelight.privacy.existential._geometry import OffsetSums, WeightedRows
 from sidelight.privacy.existential._graph import PivotGraph, move_pivots
 from sidelight.privacy.existential._loop import Stopping
 from sidelight.privacy.existential._requirements import Requirements
 
 #: Anchors of the search are this many radii apart.
 ANCHOR_RADII = 4.0
-#: Room for so many features at first.
+#: Number of features for which there is room at first.
 FIRST_ROOM = 1024
-#: So many numbers may shares take.
-MOST_SHARES = 200_000_000
+#: Largest number of entries of the matrix of shares.
+MAX_SHARES = 200_000_000
 
 
 class Features:
@@ -77,12 +77,14 @@ class Features:
         """Sum of the squared offsets of every feature."""
         return self._scatters[: self._n_found[0]]
 
-    def absorb(self, sizes: FloatArray, means: FloatArray, scatters: FloatArray) -> IntArray:
-        """Take in features, and return the number of the one that each went to."""
+    def merge_or_append(
+        self, sizes: FloatArray, means: FloatArray, scatters: FloatArray
+    ) -> IntArray:
+        """Merge or append features; return the number of the feature that each went to."""
         number = np.empty(len(sizes), dtype=np.int64)
         done = 0
         while True:
-            done = absorb(
+            done = merge_or_append(
                 sizes,
                 means,
                 scatters,
@@ -106,7 +108,7 @@ class Features:
         """Return the features of both; those of the earlier block grow."""
         if not self.went_to:
             self.went_to = [np.arange(len(self.sizes))]
-        self.went_to.append(self.absorb(later.sizes, later.means, later.scatters))
+        self.went_to.append(self.merge_or_append(later.sizes, later.means, later.scatters))
         return self
 
     def result(self) -> Features:
@@ -116,7 +118,7 @@ class Features:
         return self
 
     def _room(self, room: int, n_columns: int) -> None:
-        """Make room for so many features, and keep those that there are."""
+        """Enlarge the arrays to ``room`` features, and keep the present ones."""
         shapes: dict[str, tuple[tuple[int, ...], type]] = {
             "_sizes": ((room,), np.float64),
             "_means": ((room, n_columns), np.float64),
@@ -169,7 +171,7 @@ class MicroClusters:
 
     @cached_property
     def items(self) -> tuple[Array, Array]:
-        """Micro-cluster and signature of every item: pivots that nothing tells apart."""
+        """Micro-cluster and signature of every item, a set of interchangeable pivots."""
         micro, signature = np.nonzero(self.members[:, 1:])
         return micro, signature + 1
 
@@ -196,7 +198,7 @@ def make_micro_clusters(
     def features_of(block: Array) -> tuple[tuple[Features], tuple[Array]]:
         found = Features(radius, source.n_features)
         rows = np.ascontiguousarray(block, dtype=np.float64)
-        number = found.absorb(np.ones(len(rows)), rows, np.zeros(len(rows)))
+        number = found.merge_or_append(np.ones(len(rows)), rows, np.zeros(len(rows)))
         return (found,), (number.astype(np.int32),)
 
     (found,), (local,) = source.map_reduce(features_of)
@@ -205,7 +207,7 @@ def make_micro_clusters(
     for (start, stop), went_to in zip(source.blocks, features.went_to, strict=True):
         number[start:stop] = went_to[local[start:stop]]
     n, k = len(features.sizes), requirements.n_clusters
-    if n * k > MOST_SHARES:
+    if n * k > MAX_SHARES:
         raise SidelightError(
             f"micro_radius={radius:g} makes {n:,} micro-clusters, too many to be shared by {k} "
             "clusters: choose a larger radius."
@@ -409,7 +411,7 @@ class ConditionedShares:
 
 def materialize(
     rows: WeightedRows, micro: MicroClusters, end: SharedPartition
-) -> tuple[Array, Sums]:
+) -> tuple[Array, OffsetSums]:
     """Give every row a cluster within the shares, and add up the offsets from the centers.
 
     Rows of items that one cluster holds alone go there. Where several share an item, pairs of row

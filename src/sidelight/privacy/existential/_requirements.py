@@ -12,7 +12,7 @@ from sidelight.constraints import Conditions
 
 @dataclass(frozen=True, eq=False)
 class Requirements:
-    """What clusters need, by condition.
+    """Requirements on clusters, by condition.
 
     Attributes
     ----------

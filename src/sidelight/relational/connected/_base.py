@@ -1,4 +1,4 @@
-"""What the estimators of connected clusters share: fit, choice of their number, predict."""
+"""Shared parts of the estimators of connected clusters: fit, choice of their number, predict."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ Metric: TypeAlias = Literal["euclidean", "cosine"]
 #: A share that cannot be 0.
 PositiveShare: TypeAlias = Annotated[float, Interval(0, 1, open_low=True)]
 
-#: So many numbers of clusters ``n_clusters="auto"`` tries, where there are enough rows.
-MOST_CLUSTERS = 10
+#: Number of values that ``n_clusters="auto"`` tries, where there are enough rows.
+MAX_CLUSTERS = 10
 
 CONNECTED_ATTRIBUTES: dict[str, str] = {
     **CLUSTERER_ATTRIBUTES,
@@ -56,7 +56,7 @@ CONNECTED_ATTRIBUTES: dict[str, str] = {
 COMMON_PARAMETERS: dict[str, str] = {
     "n_clusters": "Number of clusters, at least that of the components of the graph. A pair "
     "``(low, high)`` is a range from which the number with the highest joint silhouette is "
-    f'chosen; "auto" tries {MOST_CLUSTERS} numbers, from 2 or the number of components on.',
+    f'chosen; "auto" tries {MAX_CLUSTERS} numbers, from 2 or the number of components on.',
     "metric": 'Distances of rows: "euclidean", or "cosine" for 1 minus the cosine.',
 }
 
@@ -137,10 +137,10 @@ class ConnectedClusterer(Clusterer):
         return self
 
     def _check_options(self) -> None:
-        """Refuse options that contradict each other."""
+        """Raise on options that contradict each other."""
 
     def _solve(self, nodes: Nodes, n_clusters: int) -> Restart:
-        """The best of the restarts with so many clusters, which the graph allows."""
+        """The best of the restarts with ``n_clusters`` clusters, which the graph allows."""
         not_defined(self, "_solve")
 
     def _search(self, nodes: Nodes, n_clusters: int) -> Restart:
@@ -187,7 +187,7 @@ class ConnectedClusterer(Clusterer):
         least = 1 if nodes.graph is None else nodes.graph.n_components
         if self.n_clusters == "auto":
             low = min(max(2, least), nodes.n)
-            return low, min(low + MOST_CLUSTERS - 1, nodes.n)
+            return low, min(low + MAX_CLUSTERS - 1, nodes.n)
         assert isinstance(self.n_clusters, tuple)
         low, high = (int(end) for end in self.n_clusters)
         if low > high or high > nodes.n:

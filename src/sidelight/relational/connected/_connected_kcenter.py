@@ -20,7 +20,7 @@ from sidelight.relational.connected._restart import Restart
 from sidelight.tags import own_tags
 
 #: Clusters up to this size try all members as centers.
-MOST_TRIED = 1_000
+MAX_TRIED = 1_000
 
 
 @estimator
@@ -31,7 +31,7 @@ class ConnectedKCenter(ConnectedClusterer):
     and center nodes ``c`` of the clusters. First the relaxation in which clusters may overlap is
     solved: center nodes that reach everything on paths that stay within ``r`` of them. Its
     clusters are made disjoint (Algorithm 2), centers move to the members of least radius, and
-    clusters grow anew around them as in NetScan; the best is kept. Other restarts begin with random
+    clusters grow around them as in NetScan; the best is kept. Other restarts begin with random
     rows. Read more in the :doc:`user guide </relational/connected>`.
 
     Parameters
@@ -142,7 +142,7 @@ class _Radius:
         nodes = self.nodes
         starts = np.append(0, np.cumsum(np.bincount(labels, minlength=len(seeds))))
         centers = seeds.copy()
-        recenter(nodes.rows, members_by_code(labels, starts), starts, MOST_TRIED, centers)
+        recenter(nodes.rows, members_by_code(labels, starts), starts, MAX_TRIED, centers)
         squares = nodes.squares(labels, nodes.at(centers))
         radius = float(nodes.lengths(squares.max()))
         return Clusters(labels, nodes.at(centers), centers, squares, radius)
@@ -182,7 +182,7 @@ def disjoint(nodes: Nodes, centers: IntArray, reach: float) -> tuple[Array, IntA
 def completed(
     nodes: Nodes, labels: Array, seeds: IntArray, n_clusters: int
 ) -> tuple[Array, IntArray]:
-    """Split off leaves until there are so many clusters; no radius grows."""
+    """Split off leaves until there are ``n_clusters`` clusters; no radius grows."""
     missing = n_clusters - len(seeds)
     if missing == 0:
         return labels, seeds

@@ -27,9 +27,9 @@ from sidelight.tags import own_tags
 #: Nodes that a search visits before a move is given up; clusters of that size are always searched.
 PATIENCE = 20_000
 
-#: Agglomeration goes through so many list entries per end of an edge before it is given up; maps
+#: List entries per end of an edge that agglomeration may visit before it is given up; maps
 #: take 4, random graphs of 15,000 nodes 12.
-MOST_WORK = 16
+MAX_WORK = 16
 
 
 @estimator
@@ -168,7 +168,7 @@ class _Squares:
         return self.evaluate(labels, centers, seeds)
 
     def step(self, now: Clusters) -> Clusters:
-        """Let the clusters grow anew around their means."""
+        """Grow the clusters from the members nearest to their means."""
         return self.grow(now.centers, now.seeds)
 
     def _expel(self, labels: Array, seeds: IntArray) -> None:
@@ -195,7 +195,7 @@ class _Squares:
         for _ in range(max_sweeps):
             sums, sizes = nodes.sums(
                 labels, len(clusters.centers)
-            )  # anew: sums that are kept drift
+            )  # recomputed: sums that are kept drift
             moves = improve_boundary(
                 graph.indptr,
                 graph.indices,
@@ -216,7 +216,7 @@ def agglomerated(nodes: Nodes, n_clusters: int) -> Array | None:
     graph = nodes.graph
     assert graph is not None
     roots = np.empty(nodes.n, np.int64)
-    work = MOST_WORK * (len(graph.indices) + 1_000)
+    work = MAX_WORK * (len(graph.indices) + 1_000)
     left = contract(
         graph.indptr, graph.indices, nodes.rows, nodes.directions, n_clusters, work, roots
     )

@@ -16,14 +16,14 @@ from sidelight.constraints import Relations, as_relations
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
 
 #: Pairs of members of hyper-edges that are made edges; 16 bytes each.
-MOST_PAIRS = 20_000_000
+MAX_PAIRS = 20_000_000
 
-#: So many components of a graph are described in a message.
+#: Largest number of components of a graph that a message describes.
 SHOWN_COMPONENTS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Graph:
+class RowGraph:
     """Undirected graph of the rows, without loops.
 
     Attributes
@@ -61,7 +61,7 @@ class Graph:
         return int(self.component.max(initial=-1)) + 1
 
     def check_n_clusters(self, n_clusters: int) -> None:
-        """Refuse fewer clusters than the graph has components, and describe these."""
+        """Raise if there are fewer clusters than components of the graph, and describe these."""
         if n_clusters >= self.n_components:
             return
         sizes = np.bincount(self.component)
@@ -95,13 +95,13 @@ class Graph:
         others = np.delete(order, firsts)[: n_clusters - len(firsts)]
         return np.concatenate([order[firsts], others]).astype(np.int64)
 
-    def inside(self, labels: Array) -> Graph:
+    def inside(self, labels: Array) -> RowGraph:
         """The graph without edges between different clusters, or of rows in none."""
         ends = np.repeat(np.arange(self.n), self.degree)
         kept = (labels[ends] == labels[self.indices]) & (labels[ends] >= 0)
         counts = np.bincount(ends[kept], minlength=self.n)
         indptr = np.append(0, np.cumsum(counts)).astype(self.indptr.dtype)
-        return Graph(indptr, self.indices[kept], self.relations)
+        return RowGraph(indptr, self.indices[kept], self.relations)
 
     def are_connected(self, labels: Array) -> bool:
         """Whether every cluster induces a connected subgraph."""
@@ -110,7 +110,7 @@ class Graph:
         return len(np.unique(pieces)) == len(np.unique(labels[placed]))
 
 
-def connection_graph(relations: Any, n_samples: int, X: Any) -> Graph | None:
+def connection_graph(relations: Any, n_samples: int, X: Any) -> RowGraph | None:
     """The graph that ``relations`` describe; None where all rows are next to each other.
 
     Edges of any positive score join, and the members of a hyper-edge are next to each other.
@@ -136,7 +136,7 @@ def connection_graph(relations: Any, n_samples: int, X: Any) -> Graph | None:
     matrix.sort_indices()
     if n_samples > 1 and matrix.nnz == n_samples * (n_samples - 1):
         return None
-    return Graph(matrix.indptr, matrix.indices, given)
+    return RowGraph(matrix.indptr, matrix.indices, given)
 
 
 def _pairs_of_members(given: Relations) -> IntArray:
@@ -144,11 +144,11 @@ def _pairs_of_members(given: Relations) -> IntArray:
     incidence = given.incidence.astype(np.int64)
     sizes = np.asarray(incidence.sum(axis=0)).ravel()
     pairs = sizes * (sizes - 1) // 2
-    if pairs.sum() > MOST_PAIRS:
+    if pairs.sum() > MAX_PAIRS:
         largest = int(np.argmax(pairs))
         raise SidelightError(
             f"The members of the hyper-edges make {pairs.sum():,} pairs of neighbors, more than "
-            f"{MOST_PAIRS:,}; the largest, {given.hyperedge_names[largest]}, has "
+            f"{MAX_PAIRS:,}; the largest, {given.hyperedge_names[largest]}, has "
             f"{sizes[largest]:,} members. Pass edges instead, for example from each member to the "
             "next, or leave such large sets out."
         )
@@ -161,7 +161,7 @@ def uniform_seeds(n: int, n_clusters: int, rng: np.random.RandomState) -> IntArr
     return rng.permutation(n)[:n_clusters].astype(np.int64)
 
 
-def joined_pairs(graph: Graph | None, labels: Array, n_clusters: int) -> sparse.csr_array:
+def joined_pairs(graph: RowGraph | None, labels: Array, n_clusters: int) -> sparse.csr_array:
     """For every cluster those that an edge joins to it, as a CSR matrix of 0 and 1.
 
     A cluster that no edge joins to another has all others, as without a graph.

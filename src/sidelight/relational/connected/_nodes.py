@@ -17,7 +17,7 @@ from sidelight._kernels.relational.connected.growth import (
     member_squares,
 )
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight.relational.connected._graph import Graph, uniform_seeds
+from sidelight.relational.connected._graph import RowGraph, uniform_seeds
 
 #: Pairs of rows that the average distance is estimated on.
 SAMPLED_PAIRS = 10_000
@@ -67,15 +67,21 @@ class Nodes:
     ----------
     rows : ndarray of shape (n, d)
         Attributes; of unit length for directions.
-    graph : Graph or None
+    graph : RowGraph or None
         The graph; None where every node is next to every other.
     directions : bool
         Whether distances are 1 minus the cosine: half the squared distances of unit rows.
     """
 
     rows: Array
-    graph: Graph | None
+    graph: RowGraph | None
     directions: bool
+
+    def __post_init__(self) -> None:
+        # Loops would be compiled once more for rows that can be written, and none writes them.
+        rows = self.rows.view()
+        rows.flags.writeable = False
+        object.__setattr__(self, "rows", rows)
 
     @property
     def n(self) -> int:

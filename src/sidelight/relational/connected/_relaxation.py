@@ -20,16 +20,16 @@ from sidelight.exceptions import SidelightError
 from sidelight.relational.connected._nodes import Nodes
 
 #: Rows for which all distances are kept: three arrays of 8 bytes per pair at most.
-MOST_EXACT = 2_000
+MAX_EXACT = 2_000
 
 #: Balls that the exact search tests for one radius: some seconds.
-MOST_TESTS = 20_000_000
+MAX_TESTS = 20_000_000
 
 #: Sizes up to which ``method="auto"`` tries the exact search.
 SMALL_ROWS, SMALL_CLUSTERS = 500, 3
 
 #: Relative width at which the search for the radius ends, and its largest number of steps.
-WIDTH, MOST_STEPS = 1e-6, 60
+WIDTH, MAX_STEPS = 1e-6, 60
 
 
 @dataclass(frozen=True)
@@ -58,17 +58,17 @@ class Relaxation:
 def relax(nodes: Nodes, n_clusters: int, method: str) -> Relaxation:
     """Solve the relaxation exactly, or with a radius of at most twice the smallest."""
     if method == "exact":
-        if nodes.n > MOST_EXACT:
+        if nodes.n > MAX_EXACT:
             raise SidelightError(
                 f"The exact relaxation keeps all pairs of rows and takes {nodes.n} rows only up "
-                f"to {MOST_EXACT}: use {setting('method', 'greedy')}, whose lower bound is "
+                f"to {MAX_EXACT}: use {setting('method', 'greedy')}, whose lower bound is "
                 "at least half of it."
             )
         found = exact(nodes, n_clusters)
         if found is None:
             raise SidelightError(
                 f"The exact search for {n_clusters} centers among {nodes.n} rows, of the order of "
-                f"{nodes.n}^{n_clusters} covers, tested {MOST_TESTS:,} balls for one radius "
+                f"{nodes.n}^{n_clusters} covers, tested {MAX_TESTS:,} balls for one radius "
                 f"without an answer: use {setting('method', 'greedy')}, or fewer clusters."
             )
         return found
@@ -98,7 +98,7 @@ def exact(nodes: Nodes, n_clusters: int) -> Relaxation | None:
     while low <= high:
         middle = (low + high) // 2
         balls_within(squares, candidates[middle], balls, n_holding)
-        answer = find_cover(balls, n_holding, MOST_TESTS, centers)
+        answer = find_cover(balls, n_holding, MAX_TESTS, centers)
         if answer < 0:
             return None
         if answer:
@@ -121,7 +121,7 @@ def greedy(nodes: Nodes, n_clusters: int) -> Relaxation:
     if _covers(nodes, 0.0, centers) <= n_clusters:
         return Relaxation(_first(nodes, 0.0, centers), 0.0, 0.0, "greedy")
     low, n_steps = 0.0, 0
-    while high - low > WIDTH * high and n_steps < MOST_STEPS:
+    while high - low > WIDTH * high and n_steps < MAX_STEPS:
         middle = (low + high) / 2
         n_steps += 1
         if _covers(nodes, middle, centers) <= n_clusters:

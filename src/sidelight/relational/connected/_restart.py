@@ -18,7 +18,7 @@ STALLED = 2
 
 @dataclass(frozen=True)
 class Restart:
-    """Where a restart ended.
+    """Final state of a restart.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-r"""What it says about two objects that nobody scored them.
+r"""Evidence in a missing score: the log-odds of pairs that nobody scored.
 
 Candidate pairs are chosen, by blocking or because they look alike, so that objects that belong
 together are rarely left out. Let ``p`` be the probability that a pair that belongs together is
@@ -20,7 +20,7 @@ from sidelight._typing import IntArray
 from sidelight.constraints import Relations
 
 #: Paths of two positive edges that are looked at one by one; of more, as many are drawn.
-MOST_PATHS = 1_000_000
+MAX_PATHS = 1_000_000
 
 
 def estimate_absent(relations: Relations) -> float:
@@ -47,11 +47,11 @@ def _paths(relations: Relations) -> IntArray:
     degree = np.bincount(middle, minlength=relations.n_samples)
     start = np.cumsum(degree) - degree
     n_paths = (degree * (degree - 1) // 2).astype(np.float64)
-    if n_paths.sum() <= MOST_PATHS:
+    if n_paths.sum() <= MAX_PATHS:
         return _all_paths(neighbor, start, degree)
     # A fixed seed: the cost is a property of the data, not of the search.
     rng = np.random.default_rng(0)
-    center = rng.choice(len(degree), MOST_PATHS, p=n_paths / n_paths.sum())
+    center = rng.choice(len(degree), MAX_PATHS, p=n_paths / n_paths.sum())
     first = rng.integers(degree[center])
     second = (first + 1 + rng.integers(degree[center] - 1)) % degree[center]
     return np.column_stack([neighbor[start[center] + first], neighbor[start[center] + second]])

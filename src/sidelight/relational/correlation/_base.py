@@ -1,4 +1,4 @@
-"""What the clusterers of a graph of scored pairs share: input, fitted attributes, summary."""
+"""Shared parts of the clusterers of scored pairs: input, fitted attributes, summary."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class ScoredPairsClusterer(Clusterer):
     def _set_fitted(
         self, graph: SignedGraph, solved: Solution, known: Constraints, relations: Relations
     ) -> None:
-        """Set the attributes that tell of the partition and of its bound."""
+        """Set the attributes of the partition and of its bound."""
         self.labels_ = graph.of_objects(solved.labels)
         self.objective_ = solved.cost
         self.agreement_ = graph.total - solved.cost
@@ -100,7 +100,7 @@ class ScoredPairsClusterer(Clusterer):
     def summary(self) -> str:
         """Return five plain lines about the fit: method, data, end of the search, result, advice.
 
-        The end of the search says how far from optimal the partition can be.
+        The end of the search includes how far from optimal the partition can be.
         """
         lines = super().summary().split("\n")
         return "\n".join([*lines[:2], f"{lines[2][:-1]}, {proven(self.gap_)}.", *lines[3:]])
@@ -123,7 +123,7 @@ def _named(known: Constraints, relations: Relations) -> Constraints:
 
 
 def proven(gap: float) -> str:
-    """What a gap says, in words."""
+    """Text of what a relative gap proves about optimality."""
     if gap <= 1e-9:
         return "proven optimal"
     return f"within {100 * gap:.2g} % of optimal"

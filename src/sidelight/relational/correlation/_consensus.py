@@ -29,8 +29,8 @@ from sidelight.relational.correlation._consensus_search import (
     search_tables,
     start_from,
 )
-from sidelight.relational.correlation._local_search import Search
-from sidelight.relational.correlation._solve import Settings, Solution, solve
+from sidelight.relational.correlation._local_search import LocalOptimum
+from sidelight.relational.correlation._solve import CorrelationSettings, Solution, solve
 from sidelight.tags import own_tags
 
 #: Different rows of labels up to which all scores are written out.
@@ -78,7 +78,7 @@ class ConsensusClustering(Clusterer):
     ``Σ_{i<j} d(Y_i, Y_j) / (m - 1)``, by the triangle inequality; with missing labels it does not
     hold, and the bound is 0.
 
-    A missing label says nothing about the pairs of its object in that partition. Few partitions
+    A missing label is no evidence on the pairs of its object in that partition. Few partitions
     that all make the same mistake make a consensus that makes it too.
 
     References
@@ -113,7 +113,7 @@ class ConsensusClustering(Clusterer):
         enforcement="hard",
         kind="consensus",
         missing=True,
-        as_they_are=True,
+        raw_columns=True,
     )
 
     def __sklearn_tags__(self) -> Tags:
@@ -173,8 +173,8 @@ class ConsensusClustering(Clusterer):
             raise SidelightError(f"Partition {empty[0]} has no label at all; leave the column out.")
         return codes
 
-    def _settings(self) -> Settings:
-        return Settings(
+    def _settings(self) -> CorrelationSettings:
+        return CorrelationSettings(
             method="auto",
             n_init=self.n_init,
             c=3.0,
@@ -192,7 +192,7 @@ class ConsensusClustering(Clusterer):
         by_cost = np.argsort(self.input_costs_, kind="stable")
         k = _table_width(profiles, n_labels)
 
-        def run(number: int, rng: np.random.RandomState) -> Search:
+        def run(number: int, rng: np.random.RandomState) -> LocalOptimum:
             if number % 2 == 0:
                 start = start_from(profiles, codes[:, by_cost[number // 2 % len(by_cost)]], k)
             else:
@@ -251,7 +251,7 @@ class ConsensusClustering(Clusterer):
     def summary(self) -> str:
         """Return five plain lines about the fit: method, data, end of the search, result, advice.
 
-        The end of the search says how far from optimal the partition can be.
+        The end of the search includes how far from optimal the partition can be.
         """
         lines = super().summary().split("\n")
         return "\n".join([*lines[:2], f"{lines[2][:-1]}, {proven(self.gap_)}.", *lines[3:]])

@@ -13,7 +13,7 @@ from sidelight._kernels.relational.correlation import consensus
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.constraints import Constraints
 from sidelight.relational.correlation._graph import SignedGraph
-from sidelight.relational.correlation._local_search import Search, compact
+from sidelight.relational.correlation._local_search import LocalOptimum, compact
 
 #: Passes over the nodes of one round.
 MAX_PASSES = 50
@@ -181,7 +181,7 @@ def search_tables(
     max_iter: int,
     description: str,
     verbose: int,
-) -> Search:
+) -> LocalOptimum:
     """Move nodes, and merge clusters, until neither lowers the cost.
 
     Time O(n m k) per pass, memory O(n m) for the profiles and O(labels k) for the tables.
@@ -213,7 +213,7 @@ def search_tables(
             if moved == 0:
                 converged = True
                 break
-    return Search(
+    return LocalOptimum(
         compact(labels),
         history[-1],
         np.array(history),
@@ -269,6 +269,6 @@ def mirkin_distance(first: Array, second: Array) -> float:
 
 
 def _pairs(counts: Array) -> FloatArray:
-    """Number of pairs of so many objects."""
+    """Number of pairs among ``counts`` objects."""
     numbers = np.asarray(counts, dtype=np.float64)
     return numbers * (numbers - 1) / 2

@@ -29,7 +29,7 @@ from sidelight.relational.correlation._base import (
     unlisted_pairs,
 )
 from sidelight.relational.correlation._graph import signed_graph
-from sidelight.relational.correlation._solve import Method, Settings, solve
+from sidelight.relational.correlation._solve import CorrelationSettings, Method, solve
 from sidelight.tags import own_tags
 
 AboveTwo = Annotated[float, Interval(2, open_low=True, open_high=True)]
@@ -175,7 +175,7 @@ class CorrelationClustering(ScoredPairsClusterer):
         graph = signed_graph(relations, known, sources=codes, absent=absent)
         solved = solve(
             graph,
-            Settings(
+            CorrelationSettings(
                 method=self.method,
                 n_init=self.n_init,
                 c=self.region_constant,

@@ -18,7 +18,7 @@ from sidelight.exceptions import SidelightError
 from sidelight.relational.correlation._base import ScoredPairsClusterer, unlisted_pairs
 from sidelight.relational.correlation._correlation import MAX_LISTED
 from sidelight.relational.correlation._graph import SignedGraph, signed_graph
-from sidelight.relational.correlation._solve import Settings, Solution, solve
+from sidelight.relational.correlation._solve import CorrelationSettings, Solution, solve
 from sidelight.tags import own_tags
 
 
@@ -119,7 +119,7 @@ class ClusterEditing(ScoredPairsClusterer):
         relations, known, codes = self._validate_graph(X, y, constraints, sources)
         if self.edits == "remove":
             relations = _edges_only(relations)
-            _refuse_missing_links(relations, known)
+            _check_links_scored(relations, known)
             graph = _clique_graph(relations, known, codes)
         else:
             graph = signed_graph(relations, known, sources=codes, absent=1.0)
@@ -128,7 +128,7 @@ class ClusterEditing(ScoredPairsClusterer):
         else:
             solved = solve(
                 graph,
-                Settings(
+                CorrelationSettings(
                     method="auto",
                     n_init=self.n_init,
                     c=3.0,
@@ -175,7 +175,7 @@ def _edges_only(relations: Relations) -> Relations:
     )
 
 
-def _refuse_missing_links(relations: Relations, known: Constraints) -> None:
+def _check_links_scored(relations: Relations, known: Constraints) -> None:
     """Raise where what must join is no clique, since no edge can be added."""
     node = known.components()
     sizes = np.bincount(node)

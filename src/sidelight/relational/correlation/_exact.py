@@ -19,7 +19,7 @@ from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.relational.correlation._graph import SignedGraph
 from sidelight.relational.correlation._lp import (
     EQUAL,
-    Distances,
+    NodeDistances,
     PartSolution,
     has_whole_scores,
     rounded_up,
@@ -27,7 +27,7 @@ from sidelight.relational.correlation._lp import (
 )
 from sidelight.relational.correlation._lp_parts import (
     ComponentScores,
-    Part,
+    EdgeComponents,
     check_pairs,
     components_of,
     parts_of,
@@ -143,7 +143,7 @@ class ComponentSearch:
         self._keep_better(labels)
         self.bound = self.cost
 
-    def _branch(self, part: Part, solved: PartSolution) -> None:
+    def _branch(self, part: EdgeComponents, solved: PartSolution) -> None:
         """Solve integer programs, adding the cycles that their solutions miss."""
         paid = float(part.paid[0])
         while not self._is_optimal and time.monotonic() < self.stop:
@@ -160,7 +160,7 @@ class ComponentSearch:
 
     def _round(self, solved: PartSolution) -> None:
         """Partitions from the distances of the linear program."""
-        x = Distances(self.graph.n, tuple(solved.blocks))
+        x = NodeDistances(self.graph.n, tuple(solved.blocks))
         self._keep_better(grow_regions(self.graph, x).labels)
         self._keep_better(balls(self.graph, x))
         rng = np.random.default_rng(0)
@@ -196,7 +196,7 @@ def _by_subsets(scores: FloatArray, nodes: IntArray) -> IntArray:
     return nodes[labels]
 
 
-def _joined_by(part: Part, z: FloatArray, n: int) -> IntArray:
+def _joined_by(part: EdgeComponents, z: FloatArray, n: int) -> IntArray:
     """Components of the positive edges that are not paid; a node of its cluster for every node."""
     kept = np.flatnonzero(z[: part.n_positive] < 0.5)
     first, second = part.ends[kept].T

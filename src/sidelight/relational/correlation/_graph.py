@@ -17,6 +17,18 @@ from sidelight.constraints.inner import StatedPairs, Statements
 from sidelight.exceptions import InconsistentConstraints
 
 
+def _with_short_indices(matrix: sparse.csr_array) -> sparse.csr_array:
+    """Return the matrix with indices of 32 bits, where they are enough.
+
+    SciPy makes either kind, and every loop is compiled for every combination that it is given.
+    """
+    is_long = np.int64 in (matrix.indices.dtype, matrix.indptr.dtype)
+    if not is_long or max(matrix.nnz, *matrix.shape) > np.iinfo(np.int32).max:
+        return matrix
+    places = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+    return sparse.csr_array((matrix.data, *places), matrix.shape)
+
+
 @dataclass(frozen=True, eq=False)
 class SignedGraph:
     r"""Nodes with signed scores and conflicts, whose partition is sought.
@@ -63,6 +75,10 @@ class SignedGraph:
     total: float
     node: IntArray
     cliques: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("scores", "conflicts", "sources"):
+            object.__setattr__(self, name, _with_short_indices(getattr(self, name)))
 
     @property
     def n(self) -> int:

@@ -5,6 +5,8 @@ r"""Local search for correlation clustering: nodes, clusters and parts of cluste
 where ``b`` may be a new cluster. A round moves nodes; then clusters, contracted to nodes, which
 merges them; then the parts into which every cluster falls on its own, which splits them. Every move
 lowers the cost.
+
+Pivot clustering (Ailon, Charikar and Newman): a 3-approximation for complete +-1 scores.
 """
 
 from __future__ import annotations
@@ -16,8 +18,41 @@ from scipy import sparse
 
 from sidelight._fit.restarts import fit_progress
 from sidelight._kernels.relational.correlation.local_search import contract, count_cross, move_nodes
+from sidelight._kernels.relational.correlation.pivot import pivot
 from sidelight._typing import Array, FloatArray
 from sidelight.relational.correlation._graph import SignedGraph
+
+
+def pivot_clusters(graph: SignedGraph, order: Array) -> Array:
+    """Pivot of every node: the first of its positive neighbors, in this order, that is a pivot.
+
+    A pivot is a node that joined no earlier one. Priorities alone decide, so that it does not
+    matter who is asked when. Nodes that clash with a member of a cluster do not join it; its
+    neighbors are then asked by falling score. Time O(edges), memory O(nodes).
+
+    Parameters
+    ----------
+    graph : SignedGraph
+        The problem.
+    order : ndarray of shape (n,)
+        The nodes by rising priority; a random permutation.
+    """
+    labels = np.empty(graph.n, np.int32)
+    pivot(
+        graph.scores.indptr,
+        graph.scores.indices,
+        graph.scores.data,
+        graph.cliques,
+        graph.conflicts.indptr,
+        graph.conflicts.indices,
+        graph.sources.indptr,
+        graph.sources.indices,
+        graph.sources.shape[1],
+        order.astype(np.int32),
+        labels,
+    )
+    return labels
+
 
 #: Times that the queue of nodes is filled at one level; gains beyond are left to the next round.
 MAX_PASSES = 100
@@ -103,8 +138,8 @@ class Level(NamedTuple):
         return float(gain), int(n_moves)
 
 
-class Search(NamedTuple):
-    """Where a local search ended."""
+class LocalOptimum(NamedTuple):
+    """Final state of a local search."""
 
     labels: Array
     objective: float
@@ -123,7 +158,7 @@ def local_search(
     level: Level | None = None,
     description: str = "local search",
     verbose: int = 0,
-) -> Search:
+) -> LocalOptimum:
     """Lower the cost of a partition by moves of nodes, clusters and parts of clusters.
 
     Parameters
@@ -155,7 +190,7 @@ def local_search(
                 converged = True
                 break
     history[-1] = graph.cost(labels)
-    return Search(
+    return LocalOptimum(
         labels,
         history[-1],
         np.minimum.accumulate(history),

@@ -20,9 +20,9 @@ from sidelight._kernels.relational.correlation.lp import path_distances
 from sidelight._typing import FloatArray, IntArray
 from sidelight.exceptions import SidelightError
 from sidelight.relational.correlation._graph import SignedGraph
-from sidelight.relational.correlation._lp_cover import Cover
 from sidelight.relational.correlation._lp_parts import (
-    Part,
+    Cover,
+    EdgeComponents,
     check_pairs,
     components_of,
     parts_of,
@@ -37,7 +37,7 @@ EQUAL = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Distances:
+class NodeDistances:
     """Distances between nodes: a matrix for every component, 1 between components.
 
     Attributes
@@ -84,7 +84,7 @@ class LPSolution:
 
     Attributes
     ----------
-    distances : Distances
+    distances : NodeDistances
         The pseudometric.
     value : float
         Optimum of the program, ``graph.constant`` included: a lower bound on the cost of every
@@ -105,7 +105,7 @@ class LPSolution:
         Whether all is optimal. If time or rounds ran out, ``value`` is a smaller bound.
     """
 
-    distances: Distances
+    distances: NodeDistances
     value: float
     bound: float
     component_bounds: FloatArray
@@ -175,7 +175,7 @@ def solve_lp(
         n_rows += solved.cover.n_rows
         n_rounds = max(n_rounds, solved.n_rounds)
         converged &= solved.converged
-    distances = Distances(graph.n, tuple(blocks))
+    distances = NodeDistances(graph.n, tuple(blocks))
     bounds = rounded_up(values) if has_whole_scores(graph) else values
     return LPSolution(
         distances,
@@ -189,7 +189,7 @@ def solve_lp(
     )
 
 
-def solve_part(part: Part, max_rows: int, max_rounds: int, stop: float) -> PartSolution:
+def solve_part(part: EdgeComponents, max_rows: int, max_rounds: int, stop: float) -> PartSolution:
     """Add violated rows and solve, until no row is violated."""
     cover = Cover(part)
     z = np.zeros(len(part.weights))
@@ -212,7 +212,7 @@ def solve_part(part: Part, max_rows: int, max_rounds: int, stop: float) -> PartS
 
 
 def _metric(
-    part: Part, cover: Cover, z: FloatArray
+    part: EdgeComponents, cover: Cover, z: FloatArray
 ) -> tuple[list[tuple[IntArray, FloatArray]], FloatArray]:
     """Lengths of shortest paths, as a matrix for every component, and what they cost."""
     sizes = np.diff(part.starts)

@@ -15,7 +15,7 @@ import numpy as np
 from sidelight._kernels.relational.correlation import rounding
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.relational.correlation._graph import SignedGraph
-from sidelight.relational.correlation._lp import Distances
+from sidelight.relational.correlation._lp import NodeDistances
 from sidelight.relational.correlation._lp_parts import (
     ComponentScores,
     check_nodes,
@@ -52,12 +52,12 @@ class Regions:
 
 def grow_regions(
     graph: SignedGraph,
-    x: Distances | FloatArray,
+    x: NodeDistances | FloatArray,
     *,
     c: float = 3.0,
     order: Array | None = None,
 ) -> Regions:
-    r"""Cut balls out of the graph whose cut is small beside their volume.
+    r"""Cut balls out of the graph whose cut is small compared to their volume.
 
     With :math:`F = \sum S^+_{uv} x_{uv}` over the ``n`` nodes of a component, a ball of radius
     ``r`` around ``u`` has the volume
@@ -83,7 +83,7 @@ def grow_regions(
     ----------
     graph : SignedGraph
         The problem.
-    x : Distances or ndarray of shape (n, n)
+    x : NodeDistances or ndarray of shape (n, n)
         A solution of the linear program.
     c : float, default=3.0
         More than 2; larger values make smaller balls.
@@ -120,7 +120,7 @@ def grow_regions(
     return Regions(labels, centers, table[:, 1], table[:, 2], table[:, 3])
 
 
-def lp_pivot(graph: SignedGraph, x: Distances | FloatArray, rng: Random) -> IntArray:
+def lp_pivot(graph: SignedGraph, x: NodeDistances | FloatArray, rng: Random) -> IntArray:
     """Join every node to a random pivot with the probability ``1 - x``.
 
     On complete scores of +-1 the expected cost is at most 2.5 times the optimum of the linear
@@ -136,7 +136,7 @@ def lp_pivot(graph: SignedGraph, x: Distances | FloatArray, rng: Random) -> IntA
     return labels
 
 
-def four_approximation(graph: SignedGraph, x: Distances | FloatArray, rng: Random) -> IntArray:
+def four_approximation(graph: SignedGraph, x: NodeDistances | FloatArray, rng: Random) -> IntArray:
     """Make a cluster of the nodes within one half of a random center, unless they are far from it.
 
     A center whose nodes have a mean distance of one quarter or more stays alone. On complete scores
@@ -147,7 +147,7 @@ def four_approximation(graph: SignedGraph, x: Distances | FloatArray, rng: Rando
     return _half_balls(graph, x, BELOW_QUARTER, lambda nodes, _: np.argsort(rank[nodes]))
 
 
-def balls(graph: SignedGraph, x: Distances | FloatArray, alpha: float = 0.4) -> IntArray:
+def balls(graph: SignedGraph, x: NodeDistances | FloatArray, alpha: float = 0.4) -> IntArray:
     """Make a cluster of the nodes within one half of a center, if their mean distance allows it.
 
     Centers come by their rising sum of distances; a center whose nodes have a mean distance above
@@ -159,7 +159,7 @@ def balls(graph: SignedGraph, x: Distances | FloatArray, alpha: float = 0.4) -> 
     ----------
     graph : SignedGraph
         The problem.
-    x : Distances or ndarray of shape (n, n)
+    x : NodeDistances or ndarray of shape (n, n)
         A solution of the linear program, or :func:`plain_distances`.
     alpha : float, default=0.4
         Largest mean distance of the nodes of a ball from its center.
@@ -167,7 +167,7 @@ def balls(graph: SignedGraph, x: Distances | FloatArray, alpha: float = 0.4) -> 
     return _half_balls(graph, x, alpha + 1e-9, _by_sum)
 
 
-def plain_distances(graph: SignedGraph) -> Distances:
+def plain_distances(graph: SignedGraph) -> NodeDistances:
     """Distances ``(1 - S/max|S|) / 2`` of the scores themselves, 1 for pairs that must not join.
 
     They need no linear program, but do not in general obey the triangle inequality. Memory is
@@ -184,12 +184,12 @@ def plain_distances(graph: SignedGraph) -> Distances:
         block = np.clip(0.5 - 0.5 * scores / largest, 0.0, 1.0)
         np.fill_diagonal(block, 0.0)
         blocks.append((nodes, block))
-    return Distances(graph.n, tuple(blocks))
+    return NodeDistances(graph.n, tuple(blocks))
 
 
 def _half_balls(
     graph: SignedGraph,
-    x: Distances | FloatArray,
+    x: NodeDistances | FloatArray,
     limit: float,
     order_of: Callable[[IntArray, FloatArray], Array],
 ) -> IntArray:
@@ -208,20 +208,20 @@ def _by_sum(nodes: IntArray, block: FloatArray) -> Array:
 
 
 def _blocks(
-    graph: SignedGraph, x: Distances | FloatArray
+    graph: SignedGraph, x: NodeDistances | FloatArray
 ) -> Iterator[tuple[IntArray, FloatArray, Array]]:
     """Nodes, distances, and pairs that must not join, of one component after the other."""
-    distances = x if isinstance(x, Distances) else _as_distances(graph, x)
+    distances = x if isinstance(x, NodeDistances) else _as_distances(graph, x)
     scores_of = ComponentScores(graph)
     none = np.empty((0, 0), np.bool_)
     for nodes, block in distances.blocks:
         yield nodes, block, np.isneginf(scores_of(nodes)[0]) if graph.is_constrained else none
 
 
-def _as_distances(graph: SignedGraph, x: FloatArray) -> Distances:
+def _as_distances(graph: SignedGraph, x: FloatArray) -> NodeDistances:
     """Distances that are given as one matrix."""
     everything = np.arange(graph.n)
-    return Distances(graph.n, ((everything, np.ascontiguousarray(x, dtype=np.float64)),))
+    return NodeDistances(graph.n, ((everything, np.ascontiguousarray(x, dtype=np.float64)),))
 
 
 def _ranks(n: int, order: Array | None) -> IntArray:

@@ -19,24 +19,28 @@ from sidelight.relational.correlation._components import (
     branch,
     combine,
     nodes_of,
+    packing_bounds,
 )
 from sidelight.relational.correlation._graph import SignedGraph
-from sidelight.relational.correlation._local_search import Level, Search, local_search
-from sidelight.relational.correlation._packing import packing_bounds
-from sidelight.relational.correlation._pivot import pivot_clusters
+from sidelight.relational.correlation._local_search import (
+    Level,
+    LocalOptimum,
+    local_search,
+    pivot_clusters,
+)
 
 Method = Literal["auto", "local", "pivot", "lp", "lp-pivot", "four-approximation", "balls", "exact"]
 
 #: Restarts by default, and those on graphs of more than a million edges.
 N_INIT, N_INIT_LARGE = 10, 2
 LARGE = 10**6
-#: The automatic choice hands components of up to so many nodes to the linear program, the smallest
-#: first, until they have so many pairs in all: a few seconds.
+#: The automatic choice hands components of up to this many nodes to the linear program, smallest
+#: first, until they have this many pairs in all: a few seconds.
 LP_NODES, LP_PAIRS = 120, 60_000
 
 
 @dataclass(frozen=True)
-class Settings:
+class CorrelationSettings:
     """Parameters of a fit that its solver reads."""
 
     method: str
@@ -62,7 +66,7 @@ class Solution:
     converged: bool
 
 
-class Candidates(NamedTuple):
+class CandidatePartitions(NamedTuple):
     """Partitions, and the path of the search that led to the best of them."""
 
     partitions: list[Array]
@@ -71,7 +75,7 @@ class Candidates(NamedTuple):
     converged: bool
 
 
-def solve(graph: SignedGraph, settings: Settings) -> Solution:
+def solve(graph: SignedGraph, settings: CorrelationSettings) -> Solution:
     """Partition the nodes by the chosen method."""
     if settings.method == "exact":
         return _exact(graph, settings)
@@ -99,9 +103,9 @@ def _solution(
     labels: Array,
     bound: float,
     bound_method: str,
-    found: Candidates,
+    found: CandidatePartitions,
 ) -> Solution:
-    """Put a result together; what the best path did not see is its last step."""
+    """Result of the search; what the best path did not see is its last step."""
     cost = graph.cost(labels)
     history = found.history
     if cost < history[-1]:
@@ -124,7 +128,7 @@ def _below(bound: float, cost: float) -> float:
 
 
 def number_of_restarts(graph: SignedGraph, n_init: int | str) -> int:
-    """Restarts that are asked for, or those by default."""
+    """Number of restarts, as requested or by default."""
     if n_init != "auto":
         return int(n_init)
     return N_INIT if graph.scores.nnz <= 2 * LARGE else N_INIT_LARGE
@@ -132,15 +136,15 @@ def number_of_restarts(graph: SignedGraph, n_init: int | str) -> int:
 
 def _searches(
     graph: SignedGraph,
-    settings: Settings,
+    settings: CorrelationSettings,
     start: Callable[[int, np.random.RandomState], Array],
     *,
     n_init: int | None = None,
-) -> Candidates:
+) -> CandidatePartitions:
     """Local search from several partitions, each with its own seed."""
     level = Level.of(graph)
 
-    def run(number: int, rng: np.random.RandomState) -> Search:
+    def run(number: int, rng: np.random.RandomState) -> LocalOptimum:
         return local_search(
             graph,
             start(number, rng),
@@ -161,16 +165,16 @@ def _searches(
     )
     best = min(ended, key=lambda search: search.objective)
     partitions = [best.labels, *(search.labels for search in ended if search is not best)]
-    return Candidates(partitions, best.history, best.n_iter, best.converged)
+    return CandidatePartitions(partitions, best.history, best.n_iter, best.converged)
 
 
-def _pivots(graph: SignedGraph, settings: Settings) -> Candidates:
+def _pivots(graph: SignedGraph, settings: CorrelationSettings) -> CandidatePartitions:
     """Pivot clusterings of several random orders."""
 
-    def run(number: int, rng: np.random.RandomState) -> Search:
+    def run(number: int, rng: np.random.RandomState) -> LocalOptimum:
         labels = pivot_clusters(graph, rng.permutation(graph.n))
         cost = graph.cost(labels)
-        return Search(labels, cost, np.array([cost]), 1, True, False)
+        return LocalOptimum(labels, cost, np.array([cost]), 1, True, False)
 
     seeds = _seeds(settings, number_of_restarts(graph, settings.n_init))
     ended = run_restarts(
@@ -181,10 +185,10 @@ def _pivots(graph: SignedGraph, settings: Settings) -> Candidates:
         verbose=settings.verbose,
     )
     costs = np.minimum.accumulate([search.objective for search in ended])
-    return Candidates([search.labels for search in ended], costs, len(ended), True)
+    return CandidatePartitions([search.labels for search in ended], costs, len(ended), True)
 
 
-def _seeds(settings: Settings, n: int) -> list[int]:
+def _seeds(settings: CorrelationSettings, n: int) -> list[int]:
     rng = check_random_state(settings.random_state)
     return [int(seed) for seed in rng.randint(np.iinfo(np.int32).max, size=n)]
 
@@ -202,7 +206,7 @@ def _pivots_or_singletons(
     return start
 
 
-def _automatic(graph: SignedGraph, settings: Settings) -> Solution:
+def _automatic(graph: SignedGraph, settings: CorrelationSettings) -> Solution:
     """Local search; then branch and bound, and the linear program, where no bound proves it."""
     found = _searches(graph, settings, _pivots_or_singletons(graph))
     labels, costs = combine(graph, found.partitions)
@@ -237,7 +241,9 @@ def _nodes_for_lp(graph: SignedGraph, is_open: Array) -> IntArray:
     return np.sort(nodes_of(graph.positive_components, chosen)[0])
 
 
-def _rounded_part(part: SignedGraph, settings: Settings, labels: Array) -> tuple[Array, float]:
+def _rounded_part(
+    part: SignedGraph, settings: CorrelationSettings, labels: Array
+) -> tuple[Array, float]:
     """Best of the given and the rounded partitions of some components, and their bound."""
     from sidelight.relational.correlation._lp import solve_lp
 
@@ -251,14 +257,14 @@ def _rounded_part(part: SignedGraph, settings: Settings, labels: Array) -> tuple
     return best, solved.bound
 
 
-def _rounded(graph: SignedGraph, settings: Settings) -> Solution:
+def _rounded(graph: SignedGraph, settings: CorrelationSettings) -> Solution:
     """Round the linear program, then search from there."""
     from sidelight.relational.correlation._lp import solve_lp
 
     solved = solve_lp(graph)
     if solved.integral:
         labels = solved.distances.clusters()
-        found = Candidates([labels], np.array([graph.cost(labels)]), 1, True)
+        found = CandidatePartitions([labels], np.array([graph.cost(labels)]), 1, True)
     else:
         found = _roundings(graph, settings, solved.distances)
     labels, _ = combine(graph, found.partitions)
@@ -266,7 +272,7 @@ def _rounded(graph: SignedGraph, settings: Settings) -> Solution:
     return _solution(graph, settings.method, labels, bound, "lp", found)
 
 
-def _roundings(graph: SignedGraph, settings: Settings, x: Any) -> Candidates:
+def _roundings(graph: SignedGraph, settings: CorrelationSettings, x: Any) -> CandidatePartitions:
     from sidelight.relational.correlation import _rounding
 
     def start(number: int, rng: np.random.RandomState) -> Array:
@@ -280,7 +286,7 @@ def _roundings(graph: SignedGraph, settings: Settings, x: Any) -> Candidates:
     return _searches(graph, settings, start)
 
 
-def _exact(graph: SignedGraph, settings: Settings) -> Solution:
+def _exact(graph: SignedGraph, settings: CorrelationSettings) -> Solution:
     """Solve the integer program, from the end of a local search."""
     from sidelight.relational.correlation._exact import solve_exact
 

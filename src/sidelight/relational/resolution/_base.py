@@ -1,4 +1,4 @@
-"""What resolvers share: reading references and knowledge, comparing pairs, and the result."""
+"""Shared parts of resolvers: reading references and constraints, comparing pairs, the result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sidelight.base.inner import not_defined
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.relational.resolution._blocking import candidate_pairs
-from sidelight.relational.resolution._candidates import Candidates
+from sidelight.relational.resolution._candidates import CandidatePairs
 from sidelight.relational.resolution._problem import (
     Problem,
     make_rules,
@@ -32,10 +32,10 @@ from sidelight.relational.resolution._problem import (
 )
 from sidelight.relational.resolution._references import (
     References,
+    check_several_columns,
     has_texts,
     read_numbers,
     read_table,
-    refuse_single_column,
 )
 from sidelight.relational.resolution._similarities import Scorer, read_comparisons
 
@@ -69,7 +69,7 @@ RESOLVER_TAGS: dict[str, Any] = {
     "knowledge": ("must-link", "cannot-link", "labels", "groups", "relations", "sources"),
     "enforcement": "hard",
     "missing": True,
-    "as_they_are": True,
+    "raw_columns": True,
 }
 
 
@@ -148,7 +148,9 @@ class _Resolver(Clusterer):
         name, n_columns = f"{type(self).__name__}, columns", len(scorer.columns)
         with stage_progress(name, n_columns, verbose=self.verbose) as progress:
             parts = scorer.score(pairs, done=progress.step)
-        candidates = Candidates(pairs, scorer.combine(parts), parts, scorer.columns, self.blocking_)
+        candidates = CandidatePairs(
+            pairs, scorer.combine(parts), parts, scorer.columns, self.blocking_
+        )
         self.comparisons_ = dict(scorer.comparisons)
         self._scorer = scorer
         return Problem(
@@ -173,7 +175,7 @@ class _Resolver(Clusterer):
 
     def _read(self, X: Any) -> References:
         """Read the references; tables of numbers as all estimators do, others column by column."""
-        refuse_single_column(X)
+        check_several_columns(X)
         if not has_texts(X):
             rows: Any = self._check_rows(X, reset=True)
             return read_numbers(rows, getattr(self, "feature_names_in_", None), X)

@@ -17,20 +17,20 @@ from sidelight.relational.resolution._keys import Blocks, make_blocks
 from sidelight.relational.resolution._references import References
 from sidelight.relational.resolution._similarities import Scorer
 
-#: By default up to so many references are all compared with each other.
+#: By default up to this many references are all compared with each other.
 ALL_PAIRS = 1_500
 
 #: Pairs are refused beyond this number: each takes 32 bytes, and 8 more for every column.
-MOST_PAIRS = 50_000_000
+MAX_PAIRS = 50_000_000
 
-#: So many of the largest blocks of a key are reported.
+#: Number of the largest blocks of a key that are reported.
 SHOWN_BLOCKS = 5
 
 #: Default window of the sorted neighborhood, in different values.
 WINDOW = 5
 
 #: Numbers of default keys are found up to this similarity, even where less could join.
-LEAST_SIMILARITY = 0.3
+MIN_SIMILARITY = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +128,8 @@ def candidate_pairs(
     total = 0
     for blocks in found:
         total += int(blocks.pairs.sum())
-    if total > MOST_PAIRS:
-        _refuse(max(found, key=lambda blocks: int(blocks.pairs.sum())))
+    if total > MAX_PAIRS:
+        _check_pair_count(max(found, key=lambda blocks: int(blocks.pairs.sum())))
     keys = [
         window_pairs(blocks.rows, blocks.starts, blocks.stop, n, int(blocks.pairs.sum()))
         for blocks in found
@@ -155,7 +155,7 @@ def suggested_keys(scorer: Scorer, least: float) -> tuple[str, ...]:
         elif comparison.kind == "words":
             keys.append(f"{name}:words")
     if not keys:
-        reach = math.sqrt(-2 * math.log(min(max(least, LEAST_SIMILARITY), 1.0)))
+        reach = math.sqrt(-2 * math.log(min(max(least, MIN_SIMILARITY), 1.0)))
         for name, comparison in scorer.comparisons.items():
             if comparison.kind in ("number", "date"):
                 assert comparison.scale is not None
@@ -173,9 +173,9 @@ def suggested_keys(scorer: Scorer, least: float) -> tuple[str, ...]:
 
 def _all_pairs(n: int) -> tuple[IntArray, BlockingReport]:
     total = n * (n - 1) // 2
-    if total > MOST_PAIRS:
+    if total > MAX_PAIRS:
         raise SidelightError(
-            f"{n:,} references have {_many(total)} pairs, more than the {_many(MOST_PAIRS)} that "
+            f"{n:,} references have {_many(total)} pairs, more than the {_many(MAX_PAIRS)} that "
             'are compared at most; give keys, as in blocking=("name:last",), of which a pair has '
             "to share one."
         )
@@ -216,7 +216,7 @@ def _n_without(n: int, blocks: Blocks) -> int:
     return n - int(placed.sum())
 
 
-def _refuse(blocks: Blocks) -> None:
+def _check_pair_count(blocks: Blocks) -> None:
     """Raise for keys with too many pairs, and name the block that has the most."""
     counts = blocks.pairs
     worst = int(counts.argmax())
@@ -225,7 +225,7 @@ def _refuse(blocks: Blocks) -> None:
     raise SidelightError(
         f"The key '{blocks.key}={blocks.title(worst)}' has {counted(size, 'row')}, "
         f"{_many(int(counts[worst]))} pairs, of {_many(int(counts.sum()))} pairs of the key "
-        f"{blocks.key!r}; at most {_many(MOST_PAIRS)} are compared. Add another key that has to "
+        f"{blocks.key!r}; at most {_many(MAX_PAIRS)} are compared. Add another key that has to "
         f"agree, as in {both}, or take a longer prefix or a smaller window."
     )
 

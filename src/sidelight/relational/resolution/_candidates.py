@@ -11,7 +11,7 @@ from sidelight.relational.resolution._blocking import BlockingReport
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class CandidatePairs:
     """Pairs of references that blocking keeps.
 
     Attributes

@@ -15,8 +15,8 @@ from sidelight.exceptions import SidelightError
 from sidelight.relational.resolution._base import _Resolver
 from sidelight.relational.resolution._collective_merges import (
     GREEDY,
+    CollectiveMerges,
     Evidence,
-    Merges,
     Settings,
     merge_collectively,
     merges_of,
@@ -36,7 +36,7 @@ from sidelight.tags import own_tags
 
 #: Pairs whose attributes are less similar are no candidates: nothing could join them sensibly, and
 #: tables of which all pairs are compared have many.
-LEAST_ATTRIBUTE = 0.05
+MIN_ATTRIBUTE = 0.05
 
 #: Threshold by default: attributes as similar as the first with neighbors as similar as the second.
 USUAL_ATTRIBUTE, USUAL_RELATIONAL = 0.8, 0.3
@@ -51,7 +51,7 @@ NEARLY_IDENTICAL = {
 
 @estimator
 class CollectiveResolution(_Resolver):
-    r"""Merges references to entities by what they say and by the entities around them.
+    r"""Merges references to entities by their attributes and by the entities around them.
 
     .. math::
         \mathrm{sim}(a, b) = (1 - \alpha)\, \mathrm{sim}_A(a, b)
@@ -182,11 +182,11 @@ class CollectiveResolution(_Resolver):
 
     def _least_similarity(self) -> float:
         if self.relational_share == 1:
-            return LEAST_ATTRIBUTE
+            return MIN_ATTRIBUTE
         least = (self._usual_threshold(self.relational_share) - self.relational_share) / (
             1 - self.relational_share
         )
-        return max(least, LEAST_ATTRIBUTE)
+        return max(least, MIN_ATTRIBUTE)
 
     def _usual_threshold(self, alpha: float) -> float:
         """Threshold as given, or what suits the share of the relational part."""
@@ -333,7 +333,7 @@ class CollectiveResolution(_Resolver):
 def evidence_of(problem: Problem) -> Evidence:
     """Candidates that are similar at all, hyper-edges and rules."""
     candidates = problem.candidates
-    kept = candidates.similarity >= LEAST_ATTRIBUTE
+    kept = candidates.similarity >= MIN_ATTRIBUTE
     return Evidence(
         pairs=candidates.pairs[kept],
         similarity=candidates.similarity[kept],
@@ -351,7 +351,7 @@ def nearly_identical(scorer: Scorer) -> float:
     return float(np.average(levels, weights=[one.weight for one in comparisons]))
 
 
-def as_columns(merges: Merges) -> dict[str, Array]:
+def as_columns(merges: CollectiveMerges) -> dict[str, Array]:
     """``merges_`` of the fitted resolver."""
     return {
         "first": merges.clusters[:, 0],

@@ -48,7 +48,7 @@ LINKAGES = {"single": SINGLE, "average": AVERAGE, "complete": COMPLETE}
 MUST_LINK, BOOTSTRAP, GREEDY = "must-link", "bootstrap", "similar"
 
 #: Pairs of references that occur together, beyond which they do not fit into memory.
-MOST_NEIGHBORS = 100_000_000
+MAX_NEIGHBORS = 100_000_000
 
 #: Merges between two looks at progress and Ctrl-C.
 MERGES_AT_ONCE = 20_000
@@ -69,7 +69,7 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What the merges depend on.
+    """Evidence that the merges depend on.
 
     A node stands for the references of one must-link component.
 
@@ -112,11 +112,11 @@ class Evidence:
         columns = self.incidence.tocsc()
         sizes = np.diff(columns.indptr).astype(np.int64)
         n_pairs = int((sizes * (sizes - 1) // 2).sum())
-        if n_pairs > MOST_NEIGHBORS:
+        if n_pairs > MAX_NEIGHBORS:
             largest = int(sizes.argmax())
             raise SidelightError(
                 f"The hyper-edges hold {n_pairs:,} pairs of references that occur together, and "
-                f"at most {MOST_NEIGHBORS:,} fit; the largest is hyper-edge {largest} with "
+                f"at most {MAX_NEIGHBORS:,} fit; the largest is hyper-edge {largest} with "
                 f"{sizes[largest]:,} references. Leave out hyper-edges that are too large to "
                 "identify anyone."
             )
@@ -126,7 +126,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, eq=False)
-class Merges:
+class CollectiveMerges:
     """Merges in their order; cluster ``r`` is reference ``r``, merge ``s`` makes cluster ``n + s``.
 
     Attributes
@@ -211,7 +211,7 @@ def merge_collectively(
     settings : Settings
         Numbers that the merges depend on.
     max_merges : int, optional
-        Stop after so many merges, those of bootstrap and must-links not counted.
+        Stop after this many merges, those of bootstrap and must-links not counted.
     """
     linkage = LINKAGES[settings.linkage]
     state, edge = _start(evidence, settings)
@@ -329,7 +329,7 @@ def _with_larger_heap(state: State) -> State:
     return state._replace(**larger)
 
 
-def merges_of(ended: Ended) -> Merges:
+def merges_of(ended: Ended) -> CollectiveMerges:
     """All merges, those of must-links first."""
     state, evidence, n = ended.state, ended.evidence, ended.evidence.n
     stated, name = _must_link_merges(evidence)
@@ -337,7 +337,7 @@ def merges_of(ended: Ended) -> Merges:
     clusters = name_merges(state.lost[:k], state.kept[:k], name, n + len(stated))
     exemplar = evidence.pairs[state.exemplar[state.edge[:k]]]
     kind = np.array([BOOTSTRAP] * ended.n_bootstrapped + [GREEDY] * (k - ended.n_bootstrapped))
-    return Merges(
+    return CollectiveMerges(
         clusters=np.concatenate([stated.clusters, clusters]),
         pairs=np.concatenate([stated.pairs, exemplar]),
         attribute=np.concatenate([stated.attribute, state.attribute[:k]]),
@@ -356,7 +356,7 @@ def _similarity_of_merges(ended: Ended) -> FloatArray:
     return similarity
 
 
-def _must_link_merges(evidence: Evidence) -> tuple[Merges, IntArray]:
+def _must_link_merges(evidence: Evidence) -> tuple[CollectiveMerges, IntArray]:
     """References of every node one after the other; and the cluster of every node then."""
     node, n = evidence.node, evidence.n
     order = np.argsort(node, kind="stable")
@@ -373,7 +373,7 @@ def _must_link_merges(evidence: Evidence) -> tuple[Merges, IntArray]:
     pairs = np.sort(np.column_stack([order[later - 1], order[later]]), axis=1).astype(np.int64)
     zeros = np.zeros(len(later), np.int64)
     return (
-        Merges(
+        CollectiveMerges(
             clusters=np.sort(np.column_stack([cluster_before, order[later]]), axis=1),
             pairs=pairs,
             attribute=_similarity_of(pairs, evidence),

@@ -19,8 +19,8 @@ from sidelight.relational.resolution._collective_merges import (
     GREEDY,
     LINKAGES,
     MUST_LINK,
+    CollectiveMerges,
     Ended,
-    Merges,
     Settings,
 )
 from sidelight.relational.resolution._references import References
@@ -29,18 +29,18 @@ from sidelight.relational.resolution._references import References
 SHOWN = 3
 
 #: Pairs of neighbors that are looked through for one that would decide about a doubtful pair.
-MOST_PAIRS = 100_000
+MAX_PAIRS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class ResolutionRun:
     """A finished run: what explanations are made of.
 
     Attributes
     ----------
     references : References
         The rows, with the columns that are compared.
-    merges : Merges
+    merges : CollectiveMerges
         All merges.
     settings : Settings
         As they were used.
@@ -59,7 +59,7 @@ class Outcome:
     """
 
     references: References
-    merges: Merges
+    merges: CollectiveMerges
     settings: Settings
     node: IntArray
     root: IntArray
@@ -92,15 +92,15 @@ class Outcome:
         return np.setdiff1d(cluster[first[found]], cluster[members[:1]])
 
     def name(self, row: int) -> str:
-        """Words for a reference: its name and what it says."""
+        """Text for a reference: its name and attributes."""
         (named,) = self.references.name_rows([row])
-        said = self.references.describe(int(row))
-        return f"{named} ({said})" if said else named
+        text = self.references.describe(int(row))
+        return f"{named} ({text})" if text else named
 
 
 def outcome_of(
-    ended: Ended, merges: Merges, references: References, compared: tuple[str, ...]
-) -> Outcome:
+    ended: Ended, merges: CollectiveMerges, references: References, compared: tuple[str, ...]
+) -> ResolutionRun:
     """Keep what explanations need, and let the rest go."""
     shown = {name: references.columns[name] for name in compared}
     state, evidence = ended.state, ended.evidence
@@ -111,7 +111,7 @@ def outcome_of(
     ones = np.ones(len(ends), np.int8)
     root = np.arange(n_nodes)
     root[evidence.node] = ended.root()
-    return Outcome(
+    return ResolutionRun(
         references=References(references.n, shown, references.ids),
         merges=merges,
         settings=ended.settings,
@@ -172,7 +172,7 @@ def _wrapped(text: str, indent: str) -> str:
 
 
 def explain_entity(
-    outcome: Outcome, labels: Array, entity: int | None, row: Any
+    outcome: ResolutionRun, labels: Array, entity: int | None, row: Any
 ) -> EntityExplanation:
     """Explain an entity, given by its number or by one of its references."""
     if (entity is None) == (row is None):
@@ -215,7 +215,7 @@ def position_of(references: References, row: Any) -> int:
     return int(as_positions([(row, row)], "row", index, references.n)[0, 0])
 
 
-def _sentence(outcome: Outcome, step: int) -> str:
+def _sentence(outcome: ResolutionRun, step: int) -> str:
     """One merge in words."""
     merges = outcome.merges
     first, second = outcome.references.name_rows(merges.pairs[step])
@@ -231,7 +231,7 @@ def _sentence(outcome: Outcome, step: int) -> str:
     return f"{first} + {second}, similarity {similarity:.2f}: {parts}{neighbors}."
 
 
-def _shared_in_words(outcome: Outcome, step: int) -> str:
+def _shared_in_words(outcome: ResolutionRun, step: int) -> str:
     """Neighbors that two clusters shared when they were merged, with the names of some."""
     shared, around = int(outcome.merges.shared[step]), int(outcome.merges.around[step])
     if not around or (outcome.merges.relational[step] and not shared):
@@ -246,7 +246,7 @@ def _shared_in_words(outcome: Outcome, step: int) -> str:
     return f", {shared} of {around} neighbors shared{named}"
 
 
-def _common_neighbors(outcome: Outcome, step: int, cluster: IntArray) -> IntArray:
+def _common_neighbors(outcome: ResolutionRun, step: int, cluster: IntArray) -> IntArray:
     """Clusters around both clusters of a merge, just before it."""
     first, second = outcome.merges.pairs[step]
     sides = [np.flatnonzero(cluster == cluster[row]) for row in (first, second)]
@@ -257,7 +257,7 @@ def _common_neighbors(outcome: Outcome, step: int, cluster: IntArray) -> IntArra
 # ---------------------------------------------------------------------------- doubtful pairs
 
 
-def doubtful_pairs(outcome: Outcome, n: int) -> dict[str, Array]:
+def doubtful_pairs(outcome: ResolutionRun, n: int) -> dict[str, Array]:
     """Undecided pairs of clusters and merges, those nearest to the threshold first."""
     threshold = outcome.settings.threshold
     merges, left = outcome.merges, outcome.left_parts
@@ -286,29 +286,29 @@ def _mixed(settings: Settings, attribute: float, shared: int, around: int) -> fl
     return (1 - settings.alpha) * attribute + settings.alpha * relational
 
 
-def _what_would_join(outcome: Outcome, place: int, final: IntArray) -> str:
+def _what_would_join(outcome: ResolutionRun, place: int, final: IntArray) -> str:
     """Which other decision would let an undecided pair reach the threshold."""
     settings, left = outcome.settings, outcome.left_parts
     attribute = float(left["attribute"][place])
     shared, around = int(left["shared"][place]), int(left["around"][place])
-    said = f"Attributes {attribute:.2f}"
+    text = f"Attributes {attribute:.2f}"
     if settings.alpha:
-        said += _neighbors_in_words(shared, around, float(left["relational"][place]))
+        text += _neighbors_in_words(shared, around, float(left["relational"][place]))
         with_one_more = _mixed(settings, attribute, shared + 1, around - 1)
         if around >= 2 and with_one_more >= settings.threshold:
             pair = _undecided_neighbors(outcome, place, final)
             if pair is not None:
                 one, other = outcome.name(pair[0]), outcome.name(pair[1])
                 return (
-                    f"{said}: were {one} and {other} the same, the similarity would be "
+                    f"{text}: were {one} and {other} the same, the similarity would be "
                     f"{with_one_more:.2f} and they would join."
                 )
     if settings.alpha < 1:
         relational = float(left["relational"][place])
         needed = (settings.threshold - settings.alpha * relational) / (1 - settings.alpha)
         if needed <= 1:
-            return f"{said}: with attributes of similarity {needed:.2f} they would join."
-    return f"{said}: no other pair decides, only a statement about these two."
+            return f"{text}: with attributes of similarity {needed:.2f} they would join."
+    return f"{text}: no other pair decides, only a statement about these two."
 
 
 def _neighbors_in_words(shared: int, around: int, relational: float) -> str:
@@ -320,12 +320,12 @@ def _neighbors_in_words(shared: int, around: int, relational: float) -> str:
     return f"; they share {shared} of {around} neighbors"
 
 
-def _undecided_neighbors(outcome: Outcome, place: int, final: IntArray) -> IntArray | None:
+def _undecided_neighbors(outcome: ResolutionRun, place: int, final: IntArray) -> IntArray | None:
     """Most similar undecided pair of a neighbor of one cluster and a neighbor of the other."""
     sides = [np.flatnonzero(final == node) for node in outcome.left[place]]
     one, other = (outcome.around(members, final) for members in sides)
     one, other = np.setdiff1d(one, other), np.setdiff1d(other, one)
-    if len(one) * len(other) > MOST_PAIRS:
+    if len(one) * len(other) > MAX_PAIRS:
         return None
     n = len(outcome.root)
     pairs = np.sort(np.stack(np.meshgrid(one, other), axis=-1).reshape(-1, 2), axis=1)
@@ -337,14 +337,14 @@ def _undecided_neighbors(outcome: Outcome, place: int, final: IntArray) -> IntAr
     return outcome.left_pairs[best]
 
 
-def _what_would_part(outcome: Outcome, step: int) -> str:
+def _what_would_part(outcome: ResolutionRun, step: int) -> str:
     """Which other decision would keep a merged pair apart."""
     settings, merges = outcome.settings, outcome.merges
     attribute = float(merges.attribute[step])
     shared, around = int(merges.shared[step]), int(merges.around[step])
-    said = f"Attributes {attribute:.2f}"
+    text = f"Attributes {attribute:.2f}"
     if settings.alpha:
-        said += _neighbors_in_words(shared, around, float(merges.relational[step]))
+        text += _neighbors_in_words(shared, around, float(merges.relational[step]))
     if settings.alpha and shared:
         with_one_less = _mixed(settings, attribute, shared - 1, around + 1)
         if with_one_less < settings.threshold:
@@ -352,8 +352,8 @@ def _what_would_part(outcome: Outcome, step: int) -> str:
             common = _common_neighbors(outcome, step, cluster)
             row = int(np.flatnonzero(cluster == common[0])[0])
             return (
-                f"{said}: were the references to {outcome.name(row)} around the two different "
+                f"{text}: were the references to {outcome.name(row)} around the two different "
                 f"entities, the similarity would be {with_one_less:.2f} and they would stay apart."
             )
     margin = float(merges.similarity[step]) - settings.threshold
-    return f"{said}: joined, {margin:.2f} above the threshold."
+    return f"{text}: joined, {margin:.2f} above the threshold."

@@ -13,7 +13,7 @@ from sidelight._typing import Array, IntArray
 from sidelight._words import worded
 from sidelight.constraints.inner import as_codes, plain, text_of
 from sidelight.exceptions import SidelightError
-from sidelight.relational.resolution._references import Column, References
+from sidelight.relational.resolution._references import ReferenceColumn, References
 from sidelight.relational.resolution._tokens import first_names_first, normal_forms, read_words
 
 #: Words that more references have than this are no keys of their own.
@@ -28,7 +28,7 @@ FORMS = (
 
 
 def forms() -> str:
-    """What a key can be, in words."""
+    """Description of the forms that a key can have."""
     several = worded(
         "a tuple of keys that all have to agree, or a function of X that gives one value per row",
         'or several that all have to agree as "A&B"',
@@ -100,7 +100,7 @@ def make_blocks(key: Any, references: References, X: Any) -> Blocks:
     return _blocks(name, np.flatnonzero(codes >= 0), codes[codes >= 0], len(titles), titles)
 
 
-def _parse(key: str, references: References) -> tuple[Column, str]:
+def _parse(key: str, references: References) -> tuple[ReferenceColumn, str]:
     """Column and form of a key."""
     if key in references.columns:
         return references.columns[key], ""
@@ -148,7 +148,7 @@ def _codes(key: Any, references: References, X: Any) -> tuple[IntArray, Array]:
     return codes, names.astype(object)
 
 
-def _block_titles(column: Column, how: str) -> Array:
+def _block_titles(column: ReferenceColumn, how: str) -> Array:
     """Name of the block of every different value; empty for values without one."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -206,7 +206,7 @@ def _blocks(key: str, rows: IntArray, codes: IntArray, n_blocks: int, titles: An
     return Blocks(key, rows[order], starts, stop, lambda block: str(titles[block]))
 
 
-def _words(key: str, column: Column) -> Blocks:
+def _words(key: str, column: ReferenceColumn) -> Blocks:
     """Blocks of references with a rare word in common."""
     words = read_words(column.texts())
     entries = words.counts.tocoo()
@@ -220,7 +220,7 @@ def _words(key: str, column: Column) -> Blocks:
     return _blocks(key, rows, codes, len(titles), titles)
 
 
-def _near(key: str, column: Column, how: str) -> Blocks:
+def _near(key: str, column: ReferenceColumn, how: str) -> Blocks:
     """Sorted neighborhood: every different value with a number of next ones."""
     window = int(how.removeprefix("last").removeprefix("near"))
     blocks = _sorted_blocks(key, column, last_first=how.startswith("last"))
@@ -229,7 +229,7 @@ def _near(key: str, column: Column, how: str) -> Blocks:
     return Blocks(key, blocks.rows, blocks.starts, stop, blocks.title)
 
 
-def _within(key: str, column: Column, width: float) -> Blocks:
+def _within(key: str, column: ReferenceColumn, width: float) -> Blocks:
     """Numbers, or days, that are at most ``width`` apart."""
     if column.kind == "text":
         raise SidelightError(
@@ -241,7 +241,7 @@ def _within(key: str, column: Column, width: float) -> Blocks:
     return Blocks(key, blocks.rows, blocks.starts, stop.astype(np.int64), blocks.title)
 
 
-def _sorted_blocks(key: str, column: Column, *, last_first: bool) -> Blocks:
+def _sorted_blocks(key: str, column: ReferenceColumn, *, last_first: bool) -> Blocks:
     """References by their value, in increasing order; names perhaps by their last word first."""
     import pyarrow.compute as pc
 

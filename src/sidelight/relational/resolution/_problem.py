@@ -1,4 +1,4 @@
-"""What a resolver decides about: candidates, hyper-edges, and what must and must not join."""
+"""The problem of a resolver: candidates, hyper-edges, and what must and must not join."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from sidelight.constraints.inner import (
     plain,
 )
 from sidelight.exceptions import ConstraintWarning, SidelightError, UnusedKnowledge
-from sidelight.relational.resolution._candidates import Candidates
+from sidelight.relational.resolution._candidates import CandidatePairs
 from sidelight.relational.resolution._references import References
 from sidelight.relational.resolution._similarities import Scorer
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """All that a resolver decides with.
+    """Inputs of a resolver: candidates, similarities, hyper-edges, rules.
 
     A node stands for the references of one must-link component.
 
@@ -38,7 +38,7 @@ class Problem:
         The rows.
     scorer : Scorer
         Attribute similarity of any pairs of references.
-    candidates : Candidates
+    candidates : CandidatePairs
         Pairs that blocking keeps.
     incidence : csr_array of shape (n, n_hyperedges), int8
         1 where a reference is in a hyper-edge; no columns where none were given.
@@ -57,7 +57,7 @@ class Problem:
 
     references: References
     scorer: Scorer
-    candidates: Candidates
+    candidates: CandidatePairs
     incidence: sparse.csr_array
     known: Constraints
     node: IntArray
@@ -67,8 +67,8 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class Rules:
-    """What must and must not join, by node; see :class:`Problem`."""
+class MergeRules:
+    """Rules on merges: what must and must not join, by node; see :class:`Problem`."""
 
     node: IntArray
     n_nodes: int
@@ -77,7 +77,7 @@ class Rules:
 
 
 def read_hyperedges(given: Any, n: int, X: Any) -> sparse.csr_array:
-    """Incidence of references and hyper-edges, from whatever says which occur together.
+    """Incidence of references and hyper-edges, from any form of input that defines them.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def make_rules(
     sources: IntArray | None,
     *,
     distinct: bool,
-) -> Rules:
+) -> MergeRules:
     """Contract must-links, and collect what must not join.
 
     Raises
@@ -181,7 +181,7 @@ def make_rules(
         else sparse.csr_array((n_nodes, 0), dtype=np.int8)
     )
     exclusive.sort_indices()
-    return Rules(node, n_nodes, np.asarray(closure.conflicts, dtype=np.int64), exclusive)
+    return MergeRules(node, n_nodes, np.asarray(closure.conflicts, dtype=np.int64), exclusive)
 
 
 def _source_incidence(sources: IntArray) -> sparse.csr_array:
@@ -191,7 +191,7 @@ def _source_incidence(sources: IntArray) -> sparse.csr_array:
 
 
 def _of_nodes(incidence: sparse.csr_array, node: IntArray, n_nodes: int) -> sparse.csr_array:
-    """What the references of every node are in, without multiplicity."""
+    """Incidence of nodes, from that of their references, without multiplicity."""
     entries = incidence.tocoo()
     shape = (n_nodes, incidence.shape[1])
     ones = np.ones(entries.nnz, np.int32)

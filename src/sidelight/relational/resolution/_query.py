@@ -19,7 +19,7 @@ from sidelight.relational.resolution._blocking import candidate_pairs
 from sidelight.relational.resolution._collective_merges import Evidence, merge_collectively
 from sidelight.relational.resolution._explain import position_of
 from sidelight.relational.resolution._problem import (
-    Rules,
+    MergeRules,
     make_rules,
     numbered,
     read_hyperedges,
@@ -65,8 +65,8 @@ class QueryResult:
         )
 
 
-class Neighborhood:
-    """References that are similar, or occur together; similarities are computed when asked for.
+class QueryNeighborhood:
+    """References that are similar, or occur together; similarities are computed on demand.
 
     Parameters
     ----------
@@ -136,12 +136,14 @@ class Neighborhood:
         return numbers[self._similarity[numbers] >= least]
 
 
-def extract(near: Neighborhood, asked: IntArray, levels: int | None) -> tuple[IntArray, IntArray]:
+def extract(
+    near: QueryNeighborhood, asked: IntArray, levels: int | None
+) -> tuple[IntArray, IntArray]:
     """References of all levels, sorted, and the level of each.
 
     Parameters
     ----------
-    near : Neighborhood
+    near : QueryNeighborhood
         Which references are similar or occur together.
     asked : ndarray of int64
         References that are asked for.
@@ -175,8 +177,8 @@ def resolve_query(
     looks_like: float,
     given: tuple[Any, Any, Any, Any],
 ) -> QueryResult:
-    """Resolve the references that are asked for; see :meth:`CollectiveResolution.query`."""
-    from sidelight.relational.resolution._collective import LEAST_ATTRIBUTE
+    """Resolve the requested references; see :meth:`CollectiveResolution.query`."""
+    from sidelight.relational.resolution._collective import MIN_ATTRIBUTE
 
     check_parameters(model)
     model = clone(model)  # reading the references sets attributes
@@ -195,7 +197,7 @@ def resolve_query(
     pairs, _ = candidate_pairs(
         model.blocking, references, scorer, least=model._least_similarity(), X=X
     )
-    near = Neighborhood(pairs, scorer, incidence, rules.node, LEAST_ATTRIBUTE, looks_like)
+    near = QueryNeighborhood(pairs, scorer, incidence, rules.node, MIN_ATTRIBUTE, looks_like)
     extracted, level = extract(near, asked, levels)
     evidence = _restricted(near, incidence, rules, extracted)
     ended = merge_collectively(evidence, model._settings(incidence, scorer))
@@ -246,7 +248,7 @@ def _has_value(references: References, name: str, wanted: Any) -> Array:
 
 
 def _restricted(
-    near: Neighborhood, incidence: sparse.csr_array, rules: Rules, rows: IntArray
+    near: QueryNeighborhood, incidence: sparse.csr_array, rules: MergeRules, rows: IntArray
 ) -> Evidence:
     """Evidence about some references alone, which hold whole must-link components."""
     place = np.full(len(rules.node), -1, np.int64)

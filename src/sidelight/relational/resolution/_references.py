@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class ReferenceColumn:
     """One attribute of the references, by its different values.
 
     Attributes
@@ -63,14 +63,14 @@ class References:
     ----------
     n : int
         Number of references.
-    columns : dict of str to Column
+    columns : dict of str to ReferenceColumn
         Attributes, in the order of the table.
     ids : ndarray of shape (n,) or None
         The user's own names of the references.
     """
 
     n: int
-    columns: dict[str, Column]
+    columns: dict[str, ReferenceColumn]
     ids: Array | None
 
     def __len__(self) -> int:
@@ -108,7 +108,7 @@ def has_texts(X: Any) -> bool:
     return values.dtype.kind == "O" and any(isinstance(value, str) for value in values.flat)
 
 
-def refuse_single_column(X: Any) -> None:
+def check_several_columns(X: Any) -> None:
     """Raise for texts that are no table: one column without a name, or a path."""
     if isinstance(X, str):
         raise SidelightError(f"The references are a table, not a text: {X[:60]!r}.")
@@ -150,7 +150,7 @@ def read_table(X: Any) -> References:
 
 
 def _columns_of(X: Any) -> dict[str, Any]:
-    """Name of a column to its values, as they are."""
+    """Name of a column to its values, unchanged."""
     if isinstance(X, Mapping):
         return {str(name): values for name, values in X.items()}
     if _is_arrow(X):
@@ -168,7 +168,7 @@ def _columns_of(X: Any) -> dict[str, Any]:
     return {f"x{j}": values[:, j] for j in range(values.shape[1])}
 
 
-def _column(name: str, values: Any) -> Column:
+def _column(name: str, values: Any) -> ReferenceColumn:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -178,7 +178,7 @@ def _column(name: str, values: Any) -> Column:
         return _text_column(name, pc.if_else(array, "True", "False"))
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         numbers = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        _refuse_infinite(name, numbers)
+        _check_finite(name, numbers)
         return _number_column(name, numbers)
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return _date_column(name, array)
@@ -216,13 +216,13 @@ def _as_arrow(values: Any, name: str) -> pa.Array:
 
 
 def _texts(values: list[Any]) -> pa.Array:
-    """Values of several types, or of one that Arrow does not know, as texts."""
+    """Values of several types, or of one without an Arrow type, as texts."""
     import pyarrow as pa
 
     return pa.array([None if is_missing(one) else text_of(one) for one in values], pa.string())
 
 
-def _text_column(name: str, texts: pa.Array) -> Column:
+def _text_column(name: str, texts: pa.Array) -> ReferenceColumn:
     """Texts by code; what is empty or blank is missing."""
     import pyarrow.compute as pc
 
@@ -235,18 +235,20 @@ def _text_column(name: str, texts: pa.Array) -> Column:
     rank = np.empty(len(values) + 1, np.int64)
     rank[order] = np.arange(len(values))
     rank[-1] = -1
-    return Column(name, "text", rank[codes], values[order])
+    return ReferenceColumn(name, "text", rank[codes], values[order])
 
 
-def _number_column(name: str, numbers: Array, kind: Literal["number", "date"] = "number") -> Column:
+def _number_column(
+    name: str, numbers: Array, kind: Literal["number", "date"] = "number"
+) -> ReferenceColumn:
     values = np.asarray(numbers, dtype=np.float64)
     known = ~np.isnan(values)
     codes = np.full(len(values), -1, np.int64)
     different, codes[known] = np.unique(values[known], return_inverse=True)
-    return Column(name, kind, codes, different)
+    return ReferenceColumn(name, kind, codes, different)
 
 
-def _date_column(name: str, dates: pa.Array) -> Column:
+def _date_column(name: str, dates: pa.Array) -> ReferenceColumn:
     import pyarrow as pa
 
     if pa.types.is_timestamp(dates.type) and dates.type.tz is not None:
@@ -256,7 +258,7 @@ def _date_column(name: str, dates: pa.Array) -> Column:
     return _number_column(name, micros / 86_400_000_000, "date")
 
 
-def days_of_texts(column: Column) -> Column:
+def days_of_texts(column: ReferenceColumn) -> ReferenceColumn:
     """A column of dates that were written as texts, such as 2024-05-31.
 
     Raises
@@ -267,7 +269,7 @@ def days_of_texts(column: Column) -> Column:
     import pyarrow as pa
 
     if column.kind != "text":
-        return Column(column.name, "date", column.codes, column.values)
+        return ReferenceColumn(column.name, "date", column.codes, column.values)
     texts = pa.array(column.values, pa.string())
     try:
         moments = texts.cast(pa.timestamp("us"))
@@ -280,7 +282,7 @@ def days_of_texts(column: Column) -> Column:
     return _number_column(column.name, np.append(days, np.nan)[column.codes], "date")
 
 
-def _refuse_infinite(name: str, numbers: Array) -> None:
+def _check_finite(name: str, numbers: Array) -> None:
     bad = np.flatnonzero(np.isinf(numbers))
     if len(bad):
         raise SidelightError(

@@ -17,7 +17,7 @@ from sidelight.relational.resolution._problem import Problem
 from sidelight.tags import own_tags
 
 #: Companions of all references that are listed at most: 8 bytes each.
-MOST_COMPANIONS = 200_000_000
+MAX_COMPANIONS = 200_000_000
 
 
 @estimator
@@ -165,11 +165,11 @@ def best_matchings(problem: Problem, near: sparse.csr_array) -> FloatArray:
 def companions(incidence: sparse.csr_array) -> sparse.csr_array:
     """References that are in a hyper-edge with each reference, without itself."""
     sizes = np.bincount(incidence.indices, minlength=incidence.shape[1]).astype(np.float64)
-    if float((sizes**2).sum()) > MOST_COMPANIONS:
+    if float((sizes**2).sum()) > MAX_COMPANIONS:
         raise SidelightError(
             f"The hyper-edges, the largest of {int(sizes.max()):,} references, have "
             f"{float((sizes**2).sum()):.3g} pairs of references that occur together, more than the "
-            f"{MOST_COMPANIONS:,} that are listed at most; leave out the largest ones."
+            f"{MAX_COMPANIONS:,} that are listed at most; leave out the largest ones."
         )
     counts = incidence.astype(np.int32)
     together = sparse.csr_array(counts @ counts.T)

@@ -12,7 +12,7 @@ import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.exceptions import InvalidParameter, SidelightError
-from sidelight.relational.resolution._references import Column, References, days_of_texts
+from sidelight.relational.resolution._references import ReferenceColumn, References, days_of_texts
 from sidelight.relational.resolution._soft_tfidf import SoftTfidf, WordCosine, jaro_winkler
 from sidelight.relational.resolution._tokens import normal_forms, read_words
 
@@ -31,7 +31,7 @@ SHARE_OF_NUMBERS = 0.1
 
 #: Columns that both references have count as at least this share of all weights, so that equal
 #: values of a minor column are not enough where all else is missing.
-LEAST_COVERAGE = 0.5
+MIN_COVERAGE = 0.5
 
 #: Different pairs of values that are compared in one go.
 PAIRS_AT_A_TIME = 2_000_000
@@ -104,7 +104,7 @@ def read_comparisons(compare: Any, references: References) -> dict[str, ColumnCo
     }
 
 
-def _suggested_comparisons(columns: Mapping[str, Column]) -> dict[str, ColumnComparison]:
+def _suggested_comparisons(columns: Mapping[str, ReferenceColumn]) -> dict[str, ColumnComparison]:
     """Comparisons that suit the values of the columns."""
     n_texts = sum(column.kind == "text" for column in columns.values())
     n_numbers = len(columns) - n_texts
@@ -115,7 +115,7 @@ def _suggested_comparisons(columns: Mapping[str, Column]) -> dict[str, ColumnCom
     }
 
 
-def _suggested(column: Column) -> str:
+def _suggested(column: ReferenceColumn) -> str:
     """ColumnComparison that suits the values of a column."""
     if column.kind != "text":
         return column.kind
@@ -155,7 +155,7 @@ class Scorer:
         self._codes: list[IntArray] = []
         self._similarities: list[_Similarity] = []
         for name, comparison in comparisons.items():
-            column, comparison = _settled(references.columns[name], comparison)
+            column, comparison = _matched_column(references.columns[name], comparison)
             self.comparisons[name] = comparison
             self._codes.append(column.codes)
             self._similarities.append(_similarity_of(column, comparison))
@@ -193,7 +193,7 @@ class Scorer:
         Parts that have less than half of all weights together are divided by that half.
         """
         given = ~np.isnan(parts)
-        weight = np.maximum(given @ self._weights, LEAST_COVERAGE * self._weights.sum())
+        weight = np.maximum(given @ self._weights, MIN_COVERAGE * self._weights.sum())
         total = np.where(given, parts, 0.0) @ self._weights
         return np.minimum(total / weight, 1.0)
 
@@ -213,7 +213,9 @@ def _of_different(similarity: _Similarity, a: IntArray, b: IntArray) -> FloatArr
     return found[place]
 
 
-def _settled(column: Column, comparison: ColumnComparison) -> tuple[Column, ColumnComparison]:
+def _matched_column(
+    column: ReferenceColumn, comparison: ColumnComparison
+) -> tuple[ReferenceColumn, ColumnComparison]:
     """The column as the comparison reads it, and the comparison with its scale."""
     kind = comparison.kind
     if kind == "date":
@@ -241,10 +243,10 @@ def _spread(numbers: FloatArray) -> float:
     return float(spread)
 
 
-def _similarity_of(column: Column, comparison: ColumnComparison) -> _Similarity:
+def _similarity_of(column: ReferenceColumn, comparison: ColumnComparison) -> _Similarity:
     kind = comparison.kind
     if callable(kind):
-        return _Given(column, kind)
+        return _UserFunction(column, kind)
     if kind in ("number", "date"):
         assert comparison.scale is not None
         return _Gaussian(column.values, comparison.scale)
@@ -276,17 +278,17 @@ class _Exact:
 class _WholeText:
     """Jaro-Winkler similarity of whole texts in normal form."""
 
-    def __init__(self, column: Column) -> None:
+    def __init__(self, column: ReferenceColumn) -> None:
         self.texts = normal_forms(column.texts()).to_numpy(zero_copy_only=False)
 
     def similarity(self, a: IntArray, b: IntArray) -> FloatArray:
         return jaro_winkler(self.texts[a], self.texts[b])
 
 
-class _Given:
+class _UserFunction:
     """A function of the user."""
 
-    def __init__(self, column: Column, function: Callable[[Array, Array], Array]) -> None:
+    def __init__(self, column: ReferenceColumn, function: Callable[[Array, Array], Array]) -> None:
         self.name, self.values, self.function = column.name, column.values, function
 
     def similarity(self, a: IntArray, b: IntArray) -> FloatArray:

@@ -17,7 +17,7 @@ import numpy as np
 
 from sidelight._kernels.relational.resolution.soft_tfidf import cosines, list_close_words, soft_sums
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight.relational.resolution._references import Column
+from sidelight.relational.resolution._references import ReferenceColumn
 from sidelight.relational.resolution._tokens import read_words
 
 #: Words are close from this similarity on, which is the value of the paper.
@@ -35,11 +35,11 @@ class WordCosine:
 
     Parameters
     ----------
-    column : Column
+    column : ReferenceColumn
         Texts and how many references have each.
     """
 
-    def __init__(self, column: Column) -> None:
+    def __init__(self, column: ReferenceColumn) -> None:
         self.words = read_words(column.texts())
         self.weights = self.words.weights(column.counts)
         self.has_words = np.diff(self.weights.indptr) > 0
@@ -58,13 +58,13 @@ class SoftTfidf(WordCosine):
 
     Parameters
     ----------
-    column : Column
+    column : ReferenceColumn
         Names and how many references have each.
     theta : float, default=0.9
         Words are close above this Jaro-Winkler similarity.
     """
 
-    def __init__(self, column: Column, theta: float = THETA) -> None:
+    def __init__(self, column: ReferenceColumn, theta: float = THETA) -> None:
         super().__init__(column)
         self.theta = theta
         texts = self.words.words.astype(str)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
+class TokenTable:
     """Words of texts.
 
     Attributes
@@ -77,7 +77,7 @@ def first_names_first(texts: Array) -> Array:
     return turned.to_numpy(zero_copy_only=False)
 
 
-def read_words(texts: Array) -> Words:
+def read_words(texts: Array) -> TokenTable:
     """Words of every text, in normal form."""
     import pyarrow.compute as pc
 
@@ -97,4 +97,4 @@ def read_words(texts: Array) -> Words:
     )
     counts.sum_duplicates()
     counts.sort_indices()
-    return Words(counts, words if len(words) else np.array([""], dtype=object))
+    return TokenTable(counts, words if len(words) else np.array([""], dtype=object))

@@ -170,7 +170,7 @@ def _line(
         return []
     jumps = counted(line.n_jumps, "jump")
     note = f"{jumps}: a triangle marks where a cluster comes again after it was left. "
-    note += f"Asked for: {order.says}."
+    note += f"Asked for: {order.bounds_text}."
     if order.circular:
         note += " The order is circular: behind the last comes the first."
     picture = cluster_lanes(line, names, noun)
@@ -179,7 +179,7 @@ def _line(
 
 def _order_words(rows: Ordering | None, columns: Ordering | None) -> list[str]:
     return [
-        f"Order of the {side}: {order.says}{', circular' if order.circular else ''}."
+        f"Order of the {side}: {order.bounds_text}{', circular' if order.circular else ''}."
         for side, order in (("rows", rows), ("columns", columns))
         if order is not None
     ]

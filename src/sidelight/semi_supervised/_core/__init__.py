@@ -1,1 +1,1 @@
-"""What several classifiers share: kernels, and learners by name."""
+"""Shared parts of several classifiers: kernels, and learners by name."""

@@ -43,7 +43,7 @@ def make_learner(estimator: Any, random_state: Any = None) -> Any:
 
 
 def check_takes(learner: Any, rows: Any) -> None:
-    """Refuse sparse rows for a learner that takes dense ones only."""
+    """Raise on sparse rows for a learner that takes dense ones only."""
     if sparse.issparse(rows) and not get_tags(learner).input_tags.sparse:
         raise SidelightError(
             f"The rows are sparse, but the learner {type(learner).__name__} takes dense rows only: "

@@ -24,7 +24,7 @@ from sidelight.semi_supervised.boosting._staged import StagedClassifier
 from sidelight.tags import own_tags
 
 #: Errors are taken to be at least this, so that a learner without any has a finite weight.
-LEAST_ERROR = 1e-10
+MIN_ERROR = 1e-10
 
 
 @estimator
@@ -160,7 +160,7 @@ def _decision(votes: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class _Round:
+class _BoostingRound:
     """A learner with its weight and error, and the objective that it led to."""
 
     trained: Any
@@ -191,7 +191,7 @@ class _Assembling:
         self.chance = (self.n_classes - 1) / self.n_classes
         self.votes = np.zeros((len(labels), self.n_classes))
         self.total = 0.0
-        self.rounds: list[_Round] = []
+        self.rounds: list[_BoostingRound] = []
 
     def run(self, n_rounds: int, progress: FitProgress) -> None:
         """Add learners until one is no better than chance, or without an error."""
@@ -200,13 +200,13 @@ class _Assembling:
             weights = np.exp(log_weights - log_weights.max())
             weights /= weights.sum()
             trained = self._train(weights)
-            said = self.learner.predict(trained, self.rows)
-            error = float(weights[said != self.classes].sum())
+            predicted = self.learner.predict(trained, self.rows)
+            error = float(weights[predicted != self.classes].sum())
             if error >= self.chance and self.rounds:
                 break
-            self._add(trained, said, error)
+            self._add(trained, predicted, error)
             progress.step(self.rounds[-1].objective)
-            if not LEAST_ERROR < error < self.chance:
+            if not MIN_ERROR < error < self.chance:
                 break
 
     def _log_weights(self) -> Array:
@@ -223,17 +223,17 @@ class _Assembling:
         drawn = np.concatenate([drawn, np.flatnonzero(left_out)])  # no class is missing
         return self.learner.fit(self.rows[drawn], self.classes[drawn])
 
-    def _add(self, trained: Any, said: IntArray, error: float) -> None:
+    def _add(self, trained: Any, predicted: IntArray, error: float) -> None:
         """Add a learner; the first one may be no better than chance, and has the weight 1 then."""
         weight = 1.0
         if error < self.chance:
-            odds = (1 - error) / max(error, LEAST_ERROR)
+            odds = (1 - error) / max(error, MIN_ERROR)
             weight = math.log((self.n_classes - 1) * odds) / 2
-        self.votes[np.arange(len(said)), said] += weight
+        self.votes[np.arange(len(predicted)), predicted] += weight
         self.total += weight
         self.classes = np.where(self.unlabeled, self.votes.argmax(axis=1), self.classes)
         objective = float(np.exp(self._log_weights()).sum())
-        self.rounds.append(_Round(trained, weight, error, objective))
+        self.rounds.append(_BoostingRound(trained, weight, error, objective))
 
 
 def _nearest_classes(rows: Any, labels: IntArray) -> IntArray:

@@ -1,4 +1,4 @@
-"""Base learners: what they are trained on, and what they say."""
+"""Base learners: their training data and their outputs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def stacked(first: Any, second: Any) -> Any:
 
 
 class Learner:
-    """A base learner that is trained anew in every round, on codes of classes.
+    """A base learner that is trained in every round, on codes of classes.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Learner:
         self.takes_weights = takes_weights(self._probe)
 
     def check_takes(self, rows: Any) -> None:
-        """Refuse sparse rows that the learner does not take."""
+        """Raise on sparse rows that the learner does not take."""
         check_takes(self._probe, rows)
 
     def fit(self, rows: Any, codes: IntArray, weights: Array | None = None) -> Any:
@@ -75,13 +75,17 @@ def predicted_codes(learner: Any, rows: Any, n_classes: int) -> IntArray:
     """Codes of the classes that a trained learner predicts; numbers of regressors are refused."""
     if not rows.shape[0]:
         return np.zeros(0, dtype=np.int64)
-    said = np.asarray(learner.predict(rows))
-    codes = said.astype(np.int64) if said.dtype.kind in "biuf" else np.full(said.shape, -1)
+    predicted = np.asarray(learner.predict(rows))
+    codes = (
+        predicted.astype(np.int64)
+        if predicted.dtype.kind in "biuf"
+        else np.full(predicted.shape, -1)
+    )
     if codes.shape != (rows.shape[0],) or np.any(
-        (codes != said) | (codes < 0) | (codes >= n_classes)
+        (codes != predicted) | (codes < 0) | (codes >= n_classes)
     ):
         raise SidelightError(
             f"estimator must be a classifier, which predicts one of the classes it was trained on; "
-            f"{type(learner).__name__} predicts {said.ravel()[:1].tolist()}."
+            f"{type(learner).__name__} predicts {predicted.ravel()[:1].tolist()}."
         )
     return codes

@@ -23,7 +23,7 @@ from sidelight.semi_supervised.boosting._objective import (
     confidences,
     disagreement,
 )
-from sidelight.semi_supervised.boosting._similarity import Joined
+from sidelight.semi_supervised.boosting._similarity import SimilarityPairs
 
 #: Why boosting ended.
 ALL_ROUNDS = "n_estimators rounds are done"
@@ -36,7 +36,7 @@ INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True)
-class Settings:
+class BoostingSettings:
     """How rounds are run: parameters of the classifier, defaults resolved."""
 
     n_estimators: int
@@ -47,8 +47,8 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Problem:
-    """What a machine learns from.
+class BoostingProblem:
+    """Training data of a machine.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Problem:
         1 for rows of the positive class, -1 for the other.
     a, b : ndarray of shape (n_unlabeled,)
         Similarities to the labeled rows of the positive and of the negative class.
-    joined : Joined
+    joined : SimilarityPairs
         Similarities between unlabeled rows.
     C : float
         Weight of these.
@@ -71,7 +71,7 @@ class Problem:
     signs: Array
     a: Array
     b: Array
-    joined: Joined
+    joined: SimilarityPairs
     C: float
     label_mass: float
 
@@ -193,13 +193,13 @@ class Boosting:
 
     Parameters
     ----------
-    problem : Problem
+    problem : BoostingProblem
         What it learns from.
     pair : tuple of int
         Codes of the negative and of the positive class.
     learner : Learner
         The base learner.
-    settings : Settings
+    settings : BoostingSettings
         How rounds are run.
     rng : RandomState
         Generator for the draws of rows.
@@ -207,10 +207,10 @@ class Boosting:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: BoostingProblem,
         pair: tuple[int, int],
         learner: Learner,
-        settings: Settings,
+        settings: BoostingSettings,
         rng: np.random.RandomState,
     ) -> None:
         self.problem, self.pair, self.learner = problem, pair, learner
@@ -229,7 +229,7 @@ class Boosting:
             progress.step(self.now.objective)
 
     def _advance(self) -> None:
-        """Add a learner, or say why boosting is at its end."""
+        """Add a learner, or return why boosting ends."""
         lead = self.now.lead
         if not lead.any():
             self.stop_reason = NO_BETTER if self.rounds else NO_LEAD if len(lead) else NO_UNLABELED
@@ -297,7 +297,7 @@ class Boosting:
 
 
 def training_set(
-    problem: Problem, lead: Array, settings: Settings, rng: np.random.RandomState
+    problem: BoostingProblem, lead: Array, settings: BoostingSettings, rng: np.random.RandomState
 ) -> tuple[Any, IntArray, Array | None]:
     """Rows, codes and weights that a learner is trained on: the labeled rows, and chosen ones.
 

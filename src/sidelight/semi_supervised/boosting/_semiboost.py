@@ -39,9 +39,9 @@ from sidelight.semi_supervised.boosting._machine import (
     NO_BETTER,
     NO_LEAD,
     Boosting,
+    BoostingProblem,
+    BoostingSettings,
     Machine,
-    Problem,
-    Settings,
 )
 from sidelight.semi_supervised.boosting._one_vs_one import class_pairs, two_class_rows
 from sidelight.semi_supervised.boosting._similarity import Similarities
@@ -65,7 +65,7 @@ class SemiBoostClassifier(StagedClassifier):
     ensembles ``H(x) = Σ_t α_t h_t(x)`` of the learner: unlabeled rows get the signs of the labeled
     rows that they are similar to, and similar unlabeled rows get similar values. Every round trains
     the learner on the labeled rows and on unlabeled rows with pseudo-labels. More than two classes
-    are told apart by a machine for every pair of them. New rows need the learners alone, no
+    are separated by a machine for every pair of them. New rows need the learners alone, no
     similarities. Read more in the :doc:`user guide </semi_supervised/boosting>`.
 
     Parameters
@@ -234,7 +234,7 @@ callable, default="knn"
         self._set_fitted_attributes([boosting.machine() for boosting in boostings])
         self._warn_of_no_use()
 
-    def _settings(self, learner: Learner) -> Settings:
+    def _settings(self, learner: Learner) -> BoostingSettings:
         """Resolve defaults that depend on the learner."""
         sampling = self.sampling
         if sampling == "auto":
@@ -246,11 +246,11 @@ callable, default="knn"
                 "another learner."
             )
         step = None if self.step == "exact" else float(self.step)
-        return Settings(self.n_estimators, sampling, self.fraction, self.n_retries, step)
+        return BoostingSettings(self.n_estimators, sampling, self.fraction, self.n_retries, step)
 
     def _problem(
         self, labeled: Any, unlabeled: Any, signs: Array, votes: Array, found: Similarities
-    ) -> Problem:
+    ) -> BoostingProblem:
         """Collect what the machine of two classes learns from."""
         n_labeled, n_unlabeled = len(signs), unlabeled.shape[0]
         weight = (
@@ -259,7 +259,7 @@ callable, default="knn"
             else float(self.unlabeled_weight)
         )
         mass = float(votes.sum()) or 1.0
-        return Problem(
+        return BoostingProblem(
             labeled=labeled,
             unlabeled=unlabeled,
             signs=signs,
@@ -273,7 +273,7 @@ callable, default="knn"
     def _similarities(
         self, rows: Any, labels: IntArray, n_classes: int, known: Constraints
     ) -> Similarities:
-        """Similarities of the unlabeled rows, all of them connected to labeled ones, or told."""
+        """Similarities of the unlabeled rows; warns of rows connected to no labeled one."""
         found = self._compare(rows, labels, n_classes, known)
         direct = found.votes.sum(axis=1) > 0
         if direct.all():
@@ -339,7 +339,7 @@ callable, default="knn"
         return facts[0] if len(facts) == 1 else facts
 
     def _warn_of_no_use(self) -> None:
-        """Tell that unlabeled rows changed nothing, where not a single round improved anything."""
+        """Warn that unlabeled rows changed nothing, where no round improved the objective."""
         reasons = {m.stop_reason for m in self.machines_ if not len(m.errors)}
         if reasons & {NO_BETTER, NO_LEAD}:
             warn(
@@ -376,7 +376,7 @@ callable, default="knn"
         return sums
 
     def _probabilities(self, rows: Any) -> Array:
-        """``1/(1 + e^{-4H})`` for two classes, the products of what its machines say for more.
+        """``1/(1 + e^{-4H})`` for two classes, the normalized products over the machines for more.
 
         The confidences ``p e^{-2H} + q e^{2H}`` of a row are least at ``H = 1/4 ln(p/q)``.
         """

@@ -26,7 +26,7 @@ from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.graphs import neighbor_graph, percentile_distance
 
 #: Unlabeled rows whose similarities are all kept: the matrix takes 4 n² bytes.
-MOST_ROWS = 20_000
+MAX_ROWS = 20_000
 
 #: Similarities that are computed at a time.
 BLOCK_NUMBERS = 2_000_000
@@ -38,7 +38,7 @@ SIZE_FOR_THREADS = 1_000_000
 ASYMMETRY = 1e-6
 
 
-class Joined(Protocol):
+class SimilarityPairs(Protocol):
     """Similarities between unlabeled rows."""
 
     def products(self, vectors: Array) -> Array:
@@ -56,14 +56,14 @@ class Similarities:
     ----------
     votes : ndarray of shape (n_unlabeled, n_classes)
         Sum of the similarities to the labeled rows of each class.
-    joined : Joined
+    joined : SimilarityPairs
         Similarities between unlabeled rows.
     sigma : float or None
         Width ``σ`` of ``exp(-d²/σ²)``, where there is one.
     """
 
     votes: Array
-    joined: Joined
+    joined: SimilarityPairs
     sigma: float | None = None
 
 
@@ -144,11 +144,11 @@ def gaussian(rows: Any, labels: IntArray, n_classes: int, width: float) -> Simil
     centered = _near_origin(rows)
     unlabeled, labeled = centered[labels < 0], centered[labels >= 0]
     n = unlabeled.shape[0]
-    if n > MOST_ROWS:
+    if n > MAX_ROWS:
         raise SidelightError(
             f"The similarities between all {n:,} unlabeled rows take {4e-9 * n * n:,.0f} GB: join "
             "nearest neighbors instead (similarity='knn'), or leave some unlabeled rows out "
-            f"(up to {MOST_ROWS:,} are taken)."
+            f"(up to {MAX_ROWS:,} are taken)."
         )
     classes = _one_hot(labels[labels >= 0], n_classes)
     votes = np.empty((n, n_classes))
@@ -220,14 +220,14 @@ def _to_unit(rows: Any) -> Any:
 
 
 def _check_products(rows: Any, name: Callable[[Array], list[str]]) -> None:
-    """Refuse rows with negative products; only rows with negative values can have them."""
+    """Raise on rows with negative products; only rows with negative values can have them."""
     lowest = rows.min(axis=1)
     lowest = lowest.toarray().ravel() if sparse.issparse(lowest) else lowest
     suspects = np.flatnonzero(lowest < 0)
     if not len(suspects):
         return
     size = max(1, BLOCK_NUMBERS // max(rows.shape[0], 1))
-    for first in range(0, min(len(suspects), MOST_ROWS), size):
+    for first in range(0, min(len(suspects), MAX_ROWS), size):
         at = suspects[first : first + size]
         block = rows[at] @ rows.T
         block = block.toarray() if sparse.issparse(block) else block

@@ -1,4 +1,4 @@
-"""What an ensemble that is built in rounds says after every round."""
+"""Predictions of a boosted ensemble after every round."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What classifiers on a graph share: the graph, parts of it without labels, and new rows."""
+"""Shared parts of classifiers on a graph: the graph, parts of it without labels, and new rows."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class _GraphClassifier(Classifier):
         return comparable_weights(W), similarity
 
     def _warn_of_lost(self, lost: IntArray, n_parts: int, known: Constraints) -> None:
-        """Tell which rows no path joins to a label, and what became of them."""
+        """Warn about rows without a path to a label, and about how they are classified."""
         number = f"{len(lost):,} of {known.n_samples:,} rows"
         name = f"such as {known.name_rows(lost[:1])[0]}"
         if self._similarity is None:

@@ -19,7 +19,7 @@ SMALLEST_GAIN = 1e-9
 
 
 @dataclass(frozen=True)
-class Edges:
+class FlowEdges:
     """Edges of a graph, each once, and the classes of its labeled rows.
 
     Attributes
@@ -41,27 +41,27 @@ class Edges:
         """Weight of the edges between rows of different classes."""
         return float(self.weights[classes[self.first] != classes[self.second]].sum())
 
-    def reweighted(self, factors: Array) -> Edges:
+    def reweighted(self, factors: Array) -> FlowEdges:
         """The same edges, with weights times these factors."""
         return replace(self, weights=self.weights * factors)
 
-    def among(self, rows: IntArray) -> Edges:
-        """Edges between some of the rows, which are numbered anew."""
+    def subgraph(self, rows: IntArray) -> FlowEdges:
+        """Edges between some of the rows, renumbered."""
         place = np.full(len(self.labels), -1, dtype=np.int64)
         place[rows] = np.arange(len(rows))
         ends = place[self.first], place[self.second]
         kept = (ends[0] >= 0) & (ends[1] >= 0)
-        return Edges(ends[0][kept], ends[1][kept], self.weights[kept], self.labels[rows])
+        return FlowEdges(ends[0][kept], ends[1][kept], self.weights[kept], self.labels[rows])
 
 
-def edges_of(W: sparse.csr_array, labels: IntArray) -> Edges:
+def edges_of(W: sparse.csr_array, labels: IntArray) -> FlowEdges:
     """Edges of a symmetric matrix of similarities."""
     upper = sparse.coo_array(sparse.triu(W, 1))
     first, second = (np.asarray(ends, dtype=np.int64) for ends in upper.coords)
-    return Edges(first, second, upper.data, labels)
+    return FlowEdges(first, second, upper.data, labels)
 
 
-def separate(edges: Edges, code: int) -> tuple[Array, Array, float]:
+def separate(edges: FlowEdges, code: int) -> tuple[Array, Array, float]:
     """Minimum cut between the labeled rows of a class and those of all others.
 
     Labeled rows on the same side are one vertex: edges of infinite weight join them.
@@ -100,7 +100,7 @@ def separate(edges: Edges, code: int) -> tuple[Array, Array, float]:
     return sides[0][vertex], sides[1][vertex], flow.optimal_flow() / scale
 
 
-def cut_in_two(edges: Edges) -> IntArray:
+def cut_in_two(edges: FlowEdges) -> IntArray:
     """Classes 0 and 1 of the rows, by a minimum cut.
 
     Of several minimum cuts one at an end is taken: rows on which they differ all go with the class
@@ -112,7 +112,7 @@ def cut_in_two(edges: Edges) -> IntArray:
     return np.where(second, 1, np.where(first | fewer_first, 0, 1))
 
 
-def cut_by_isolation(edges: Edges, n_classes: int) -> IntArray:
+def cut_by_isolation(edges: FlowEdges, n_classes: int) -> IntArray:
     """Classes of the rows by a cut for each class that isolates it from all others.
 
     The isolated sets are disjoint; all rows outside them go with the class whose cut is heaviest.
@@ -129,9 +129,9 @@ def cut_by_isolation(edges: Edges, n_classes: int) -> IntArray:
 
 
 def improve_by_swaps(
-    edges: Edges, classes: IntArray, n_classes: int
+    edges: FlowEdges, classes: IntArray, n_classes: int
 ) -> tuple[IntArray, list[float]]:
-    """Cut the rows of two classes anew, for all pairs of classes, until the cut gets no lighter.
+    """Recut the rows of two classes, for all pairs of classes, until the cut gets no lighter.
 
     Edges to third classes are cut either way, so that the cut of two classes is a minimum one in
     the graph of their rows alone.
@@ -148,7 +148,7 @@ def improve_by_swaps(
         before = value
         for pair in combinations(range(n_classes), 2):
             rows = np.flatnonzero((classes == pair[0]) | (classes == pair[1]))
-            part = edges.among(rows)
+            part = edges.subgraph(rows)
             trial = classes.copy()
             two = replace(part, labels=_as_two(part.labels, pair))
             trial[rows] = np.asarray(pair)[cut_in_two(two)]

@@ -149,7 +149,7 @@ class HarmonicClassifier(_DistributionClassifier):
         return as_distributions(last.distributions, problem.shares)
 
     def _iterate(self, problem: Dirichlet) -> HarmonicState:
-        """Conjugate gradients until the residual is small; where it is not, say so."""
+        """Conjugate gradients until the residual is small; warns where it stays larger."""
         energies: list[float] = []
         with fit_progress(type(self).__name__, self.max_iter, verbose=self.verbose) as progress:
             for last in itertools.islice(problem.iterate(), self.max_iter):

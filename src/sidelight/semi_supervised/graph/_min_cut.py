@@ -18,7 +18,7 @@ from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning
 from sidelight.semi_supervised.graph._base import _DistributionClassifier
 from sidelight.semi_supervised.graph._flow import (
-    Edges,
+    FlowEdges,
     cut_by_isolation,
     cut_in_two,
     edges_of,
@@ -27,10 +27,10 @@ from sidelight.semi_supervised.graph._flow import (
 from sidelight.tags import own_tags
 
 #: A cut is degenerate if a class has less than this share of the unlabeled rows that the labels
-#: let expect.
+#: suggest.
 DEGENERATE = 0.05
 
-#: Fewer expected rows than this say nothing.
+#: Fewer expected rows than this are no evidence.
 FEW_ROWS = 10
 
 
@@ -41,7 +41,7 @@ class MinCutClassifier(_DistributionClassifier):
     Minimizes the cut ``Σ_{i<j} w_ij [y_i ≠ y_j]`` over the classes of the unlabeled rows, the
     labeled ones fixed (joined by edges of infinite weight): for two classes exactly, by a maximum
     flow. For more, each class is isolated from all others by a minimum cut, which weighs at most
-    ``2 - 2/C`` times the optimum, and pairs of classes are cut anew until the whole cut gets no
+    ``2 - 2/C`` times the optimum, and pairs of classes are cut again until the whole cut gets no
     lighter. New rows take the weighted average of the nearest rows of the fit. Read more in the
     :doc:`user guide </semi_supervised/graph>`.
 
@@ -134,7 +134,7 @@ class MinCutClassifier(_DistributionClassifier):
         self._warn_of_degenerate(classes, labels)
         return votes
 
-    def _votes(self, edges: Edges, n_classes: int) -> Array:
+    def _votes(self, edges: FlowEdges, n_classes: int) -> Array:
         """Mean classes over cuts of randomized graphs, degenerate ones left out."""
         rng = check_random_state(self.random_state)
         n = len(edges.labels)
@@ -151,7 +151,7 @@ class MinCutClassifier(_DistributionClassifier):
         return counted / counted[0].sum()
 
     def _warn_of_degenerate(self, classes: IntArray, labels: IntArray) -> None:
-        """Tell which classes the cut leaves almost no rows, with the numbers."""
+        """Warn about classes to which the cut leaves almost no rows, with the numbers."""
         starved = _starved(classes, labels, len(self.classes_))
         if not len(starved):
             return
@@ -159,13 +159,13 @@ class MinCutClassifier(_DistributionClassifier):
         shares = np.bincount(labels[labels >= 0], minlength=len(self.classes_)) / np.sum(
             labels >= 0
         )
-        told = ", ".join(
-            f"{self.classes_.tolist()[code]!r} {np.sum(free == code):,} (labels let expect "
-            f"{shares[code] * len(free):,.0f})"
+        numbers = ", ".join(
+            f"{self.classes_.tolist()[code]!r} {np.sum(free == code):,} ("
+            f"{shares[code] * len(free):,.0f} expected by the labels)"
             for code in starved[:3]
         )
         warn(
-            f"The cut is degenerate: of {len(free):,} unlabeled rows it gives class {told}. The "
+            f"The cut is degenerate: of {len(free):,} unlabeled rows it gives class {numbers}. The "
             "lightest cut runs around the labeled rows themselves; give more labels, try other "
             f"{setting('n_neighbors')} or {setting('sigma')}, or use HarmonicClassifier or "
             "SpectralGraphTransducer, which balance the classes.",
@@ -173,7 +173,7 @@ class MinCutClassifier(_DistributionClassifier):
         )
 
 
-def _minimum_cut(edges: Edges, n_classes: int) -> tuple[IntArray, list[float]]:
+def _minimum_cut(edges: FlowEdges, n_classes: int) -> tuple[IntArray, list[float]]:
     """Classes of all rows, and the weights of the cuts on the way."""
     if n_classes == 2:
         classes = cut_in_two(edges)

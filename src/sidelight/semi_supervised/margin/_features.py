@@ -11,11 +11,11 @@ from scipy.linalg import lapack
 
 from sidelight._typing import Array, IntArray
 from sidelight.exceptions import SidelightError
-from sidelight.graphs.inner import MOST_ROWS
+from sidelight.graphs.inner import MAX_ROWS
 from sidelight.semi_supervised._core._kernel import Kernel, check_precomputed
 
 #: Pivots below this share of the largest are rounding.
-LEAST_PIVOT = 1e-13
+MIN_PIVOT = 1e-13
 
 #: A kernel may miss being positive semi-definite by this share of its largest entry.
 INDEFINITE = 1e-6
@@ -89,10 +89,10 @@ def kernel_spread(matrix: Array) -> float:
 def kernel_matrix(kernel: Kernel, rows: Any, name: str, instead: str) -> Array:
     """Kernel between all rows of a fit; more rows than memory is meant for are refused."""
     n = rows.shape[0]
-    if n > MOST_ROWS:
+    if n > MAX_ROWS:
         raise SidelightError(
             f"{name} with this kernel needs a matrix of {n:,} by {n:,} numbers, "
-            f"{8e-9 * n * n:,.0f} GB; more than {MOST_ROWS:,} rows are refused. {instead}"
+            f"{8e-9 * n * n:,.0f} GB; more than {MAX_ROWS:,} rows are refused. {instead}"
         )
     if kernel.is_precomputed:
         dense = rows.toarray() if sparse.issparse(rows) else rows
@@ -111,7 +111,7 @@ def kernel_factor(matrix: Array) -> Array:
     if largest == 0.0:
         return np.zeros((n, 1))
     factor, pivots, rank, _ = lapack.dpstrf(
-        np.asfortranarray(matrix), tol=LEAST_PIVOT * largest, lower=1
+        np.asfortranarray(matrix), tol=MIN_PIVOT * largest, lower=1
     )
     G = np.empty((n, rank))
     G[pivots - 1] = np.tril(factor)[:, :rank]

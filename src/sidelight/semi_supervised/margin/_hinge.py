@@ -16,7 +16,7 @@ from sidelight._kernels.semi_supervised.margin import descend_hinge
 from sidelight._typing import Array
 
 #: Up to this many variables between the bounds their linear system is solved.
-MOST_FREE = 400
+MAX_FREE = 400
 
 #: Most such systems in a row, and passes of descent before the next.
 FACE_STEPS = 200
@@ -140,7 +140,7 @@ class _Descent:
         self._refresh()
 
     def _refresh(self) -> None:
-        """Add up anew what was updated in many small steps."""
+        """Recompute the sums that were updated in many small steps."""
         signed = self.beta * self.signs
         self.normal, self.mass = signed @ self.moved, float(signed.sum())
 
@@ -178,14 +178,14 @@ class _Descent:
         return max(float(np.abs(gaps).max()), abs(self.mass) if self.intercept else 0.0)
 
     def solve_free(self) -> None:
-        """Go to the optimum over the variables between the bounds; those that meet one stay there.
+        """Move to the optimum over the free variables; those that meet a bound stay there.
 
         The dual never falls on the way: each step leads to the optimum of the face, or, where rows
         that depend on each other let it rise without end, along that direction to a bound.
         """
         for _ in range(FACE_STEPS):
             free = np.flatnonzero(self._free())
-            if not 0 < len(free) <= MOST_FREE:
+            if not 0 < len(free) <= MAX_FREE:
                 return
             direction, bias = self._face_direction(free)
             old = self.beta[free]

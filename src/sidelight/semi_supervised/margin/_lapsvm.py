@@ -57,7 +57,7 @@ AMBIENT, INTRINSIC = 0.001, 0.2
 DENSE_ROWS = 2000
 
 #: Eigenvalues of the kernel between landmarks below this share of the largest are rounding.
-LEAST_EIGENVALUE = 1e-13
+MIN_EIGENVALUE = 1e-13
 
 #: Rows whose kernel with the landmarks is computed at a time.
 BLOCK_ROWS = 8192
@@ -142,7 +142,7 @@ class LapSVM(KernelClassifier):
 
     Notes
     -----
-    More than two classes are told apart by one machine for each against all others; all share one
+    More than two classes are separated by one machine for each against all others; all share one
     factorization. With ``gamma_I=0`` the machine is scikit-learn's ``SVC`` with
     ``C = 1/(2 γ_A n_l)``. Where all rows are labeled the graph still counts.
 
@@ -245,7 +245,7 @@ class LapSVM(KernelClassifier):
             self._support_rows, graph_rows = rows[self.support_], rows
         between = _kernel_with(self._kernel, rows[self.support_], self.support_, self._support_rows)
         values, vectors = linalg.eigh((between + between.T) / 2)
-        kept = values > LEAST_EIGENVALUE * max(float(values[-1]), 1e-300)
+        kept = values > MIN_EIGENVALUE * max(float(values[-1]), 1e-300)
         to_features = vectors[:, kept] / np.sqrt(values[kept])
         features = np.empty((rows.shape[0], to_features.shape[1]))
         for first in range(0, rows.shape[0], BLOCK_ROWS):

@@ -29,7 +29,7 @@ from sidelight.constraints import Constraints
 from sidelight.engine.inner import one_thread_blas
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.graphs import distance_graph, join_parts
-from sidelight.graphs.inner import MOST_ROWS
+from sidelight.graphs.inner import MAX_ROWS
 from sidelight.semi_supervised._core._base_learners import (
     LEARNER_PARAMETERS,
     BaseLearner,
@@ -37,8 +37,8 @@ from sidelight.semi_supervised._core._base_learners import (
     make_learner,
 )
 from sidelight.semi_supervised.margin._low_density import (
-    Descent,
     GradientTSVM,
+    LowDensityFit,
     density_distances,
     descend_in_stages,
     gaussian_of,
@@ -117,7 +117,7 @@ class LowDensitySeparation(Classifier):
 
     Notes
     -----
-    More than two classes are told apart by one machine for each against all others. With no
+    More than two classes are separated by one machine for each against all others. With no
     unlabeled rows the classifier is ``estimator`` itself. It needs the distances between all rows:
     ``O(n² log n)`` time for the paths, ``O(n³)`` for the features up to 1,500 rows, and
     ``8 n²`` bytes several times over; more than 15,000 rows are refused.
@@ -168,10 +168,10 @@ class LowDensitySeparation(Classifier):
 
     def _learn(self, rows: Any, labels: IntArray, known: Constraints) -> None:
         n = rows.shape[0]
-        if n > MOST_ROWS:
+        if n > MAX_ROWS:
             raise SidelightError(
                 f"LowDensitySeparation needs the distances between all {n:,} rows, "
-                f"{8e-9 * n * n:,.0f} GB; more than {MOST_ROWS:,} are refused. Fit it to a sample "
+                f"{8e-9 * n * n:,.0f} GB; more than {MAX_ROWS:,} are refused. Fit it to a sample "
                 "of the rows, which classifies all others, or take LapSVM or TSVM."
             )
         self.estimator_ = make_learner(self.estimator, self.random_state)
@@ -193,7 +193,7 @@ class LowDensitySeparation(Classifier):
             "their class.",
         )
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmbeddingWarning)  # told above, where it matters
+            warnings.simplefilter("ignore", EmbeddingWarning)  # given above, where it matters
             graph, _ = join_parts(graph, rows)
         self.edge_length_ = float(graph.data.mean()) if graph.nnz else 0.0
         graph.data = graph.data / (self.edge_length_ or 1.0)
@@ -219,7 +219,7 @@ class LowDensitySeparation(Classifier):
         cost_unlabeled = self.C * n_labeled / max(len(labels) - n_labeled, 1)
         if self.C_unlabeled != "auto":
             cost_unlabeled = float(self.C_unlabeled)
-        found: list[Descent] = []
+        found: list[LowDensityFit] = []
         for positive in [1] if len(self.classes_) == 2 else range(len(self.classes_)):
             signs = np.where(labels < 0, 0.0, np.where(labels == positive, 1.0, -1.0))
             problem = GradientTSVM.balanced(features, signs)
@@ -264,7 +264,7 @@ def learner_values(learner: Any, rows: Any, n_classes: int) -> Array:
     share = np.eye(n_classes)[codes]
     if hasattr(learner, "predict_proba"):
         found = np.asarray(learner.predict_proba(rows), dtype=np.float64)
-        # Of columns without any variance naive Bayes knows no probabilities.
+        # Naive Bayes has no probabilities for columns without any variance.
         known = np.isfinite(found).all(axis=1)
         share[known] = found[known]
     return share[:, 1] - share[:, 0] if n_classes == 2 else share

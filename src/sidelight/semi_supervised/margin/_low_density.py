@@ -120,8 +120,8 @@ class GradientTSVM:
 
 
 @dataclass(frozen=True)
-class Descent:
-    """What gradient descent came to: ``f`` of all rows, the objective after every stage."""
+class LowDensityFit:
+    """Result of gradient descent: ``f`` of all rows, the objective after every stage."""
 
     values: Array
     history: list[float]
@@ -131,7 +131,7 @@ class Descent:
 
 def descend_in_stages(
     problem: GradientTSVM, cost: float, cost_unlabeled: float, *, max_iter: int, tol: float
-) -> Descent:
+) -> LowDensityFit:
     """Minimize by L-BFGS while the cost of unlabeled rows doubles to its final value."""
     normal = np.zeros(problem.rows.shape[1])
     history, n_iter, converged = [], 0, True
@@ -150,4 +150,4 @@ def descend_in_stages(
         n_iter += int(found.nit)
         # L-BFGS also ends where rounding leaves no descent, which is as good as a small gradient.
         converged = int(found.nit) < max_iter
-    return Descent(problem.values(normal), history, n_iter, bool(converged))
+    return LowDensityFit(problem.values(normal), history, n_iter, bool(converged))

@@ -1,4 +1,4 @@
-"""Solvers of the Laplacian SVM: what the labeled rows need to know of all others.
+"""Solvers of the Laplacian SVM, reduced to the labeled rows.
 
 With ``f = x'w`` (or ``f = Σ α_i k(x_i, ·)``) the penalty ``γ_A ‖f‖² + (γ_I/n²) f'Lf`` is
 ``½ w'Aw`` with ``A = 2γ_A I + 2(γ_I/n²) X'LX``: the machine is an SVM on the labeled rows alone,
@@ -23,7 +23,7 @@ from sidelight.semi_supervised.margin._features import kernel_factor
 DIRECT_COLUMNS = 1000
 
 #: Labeled rows whose systems conjugate gradients solve.
-MOST_LABELED = 5000
+MAX_LABELED = 5000
 
 #: Columns that are multiplied by the Laplacian at a time.
 BLOCK_COLUMNS = 64
@@ -92,10 +92,10 @@ def primal_problem(
             return np.asarray(linalg.solve_triangular(upper, rows.T @ signed, check_finite=False))
 
         return LabeledProblem(np.ascontiguousarray(rows), back)
-    if len(labeled) > MOST_LABELED:
+    if len(labeled) > MAX_LABELED:
         raise SidelightError(
             f"LapSVM with {d:,} columns solves a system for every labeled row, and of these there "
-            f"are {len(labeled):,}; at most {MOST_LABELED:,} are taken. Reduce the columns to "
+            f"are {len(labeled):,}; at most {MAX_LABELED:,} are taken. Reduce the columns to "
             f"{DIRECT_COLUMNS:,} (sklearn.decomposition.TruncatedSVD), label fewer rows, or leave "
             f"the unlabeled rows out ({setting('gamma_I', 0)}) with an ordinary SVM."
         )

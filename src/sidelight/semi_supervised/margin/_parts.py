@@ -17,7 +17,7 @@ from sidelight.exceptions import ConstraintWarning
 def warn_of_parts_without_labels(
     graph: Any, labels: IntArray, known: Constraints, what_was_done: str
 ) -> int:
-    """Tell how many unlabeled rows no path of the graph joins to a labeled one.
+    """Warn how many unlabeled rows have no path to a labeled one in the graph.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from sidelight._typing import Array
 Solver = Literal["direct", "cg"]
 
 #: Most steps of one fit; few dozens are usual even from a cold start.
-MOST_STEPS = 200
+MAX_STEPS = 200
 
 #: Steps of the search along a direction.
 SEARCH_STEPS = 60
@@ -94,7 +94,7 @@ def fit_squared_hinge(
     pull = 2.0 * costs * signs
     zero = float(np.hypot(np.linalg.norm(rows.T @ pull), pull.sum()))
     plane = _moved(start, start.normal, start.bias, start.values, signs, costs)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         slope, bias_slope = gradient(rows, plane, signs, costs)
         length = float(np.hypot(np.linalg.norm(slope), bias_slope))
         if length <= tol * zero:

@@ -37,12 +37,12 @@ ROUGH = 1e-4
 FEW_SWITCHES = 1e-3
 
 #: Switches gain at least this much slack: less may be rounding.
-LEAST_GAIN = 1e-9
+MIN_GAIN = 1e-9
 
 
 @dataclass
 class Switching:
-    """What the search for one pair of classes came to.
+    """Result of the search for one pair of classes.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ def pairs_to_switch(values: Array, signs: Array) -> tuple[IntArray, IntArray]:
     n = min(len(ordered[0]), len(ordered[1]))
     positive, negative = ordered[0][:n], ordered[1][:n]
     # Sums fall from pair to pair: those that are large enough come first.
-    taken = int(np.count_nonzero(slacks[positive] + slacks[negative] > 2.0 + LEAST_GAIN))
+    taken = int(np.count_nonzero(slacks[positive] + slacks[negative] > 2.0 + MIN_GAIN))
     return positive[:taken], negative[:taken]
 
 
@@ -119,7 +119,7 @@ def first_pseudo_labels(values: Array, n_positive: int) -> Array:
 def expected_share(values: Array) -> float:
     """``mean of min(max((1 + f)/2, 0), 1)``: share of positive rows that decision values suggest.
 
-    Rows beyond the margin count for their side. Where the machine knows little, ``f`` is near its
+    Rows beyond the margin count for their side. Where the machine is uncertain, ``f`` is near its
     bias everywhere, and the share near that of the labels.
     """
     return float(np.clip((1.0 + values) / 2, 0.0, 1.0).mean())

@@ -76,7 +76,7 @@ class TSVM(KernelClassifier):
         for every class, in the order of ``classes_``. "labels" takes the shares among the labeled
         rows, which is far off where these are few. "auto" is the mean of ``(1 + f)/2``, cut off
         at 0 and 1, over the unlabeled rows, with ``f`` of the SVM of the labeled rows alone: that
-        of the labels where this SVM knows little, that of its predictions where it knows much.
+        of the labels where this SVM is uncertain, that of its predictions where it is certain.
         Give the shares where you know them: wrong ones cost accuracy.
     kernel : {"linear", "rbf", "precomputed"} or callable, default="linear"
         Kernel between rows: ``x'z``; ``exp(-gamma ‖x - z‖²)``; "precomputed", where ``fit`` takes
@@ -128,7 +128,7 @@ class TSVM(KernelClassifier):
     The loss is the squared hinge, and the bias is free. Joachims has the plain hinge; the proof
     that no switch raises the objective is the same. With no unlabeled rows the machine is the
     ordinary SVM of this loss (``LinearSVC`` but for its penalty on the bias). More than two
-    classes are told apart by one machine for every class against all others: all unlabeled rows
+    classes are separated by one machine for every class against all others: all unlabeled rows
     take part in each, and one share per class is all that needs to be known. Machines for pairs
     of classes would have to place rows of all other classes, too.
 

@@ -1,4 +1,4 @@
-"""What the classifiers from labels and pairs share."""
+"""Shared parts of the classifiers from labels and pairs."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class _PairwiseClassifier(KernelClassifier):
         not_defined(self, "_fit_machines")
 
     def _share_of_pairs(self) -> float:
-        """What all pairs together may count beside all labels, where the penalty is "auto"."""
+        """Weight of all pairs together relative to all labels, where the penalty is "auto"."""
         not_defined(self, "_share_of_pairs")
 
     def _learn(self, rows: Any, labels: IntArray, known: Constraints) -> None:
@@ -129,7 +129,7 @@ class _PairwiseClassifier(KernelClassifier):
         return min(1.0, self._share_of_pairs() * len(terms.labeled) / pairs) if pairs else 1.0
 
     def _landmarks(self, n: int, linear: bool, random_state: Any) -> IntArray | None:
-        """Rows whose kernels make explicit features, if these are asked for."""
+        """Rows whose kernels make explicit features, if these are requested."""
         if self.n_components is None:
             return None
         if linear:

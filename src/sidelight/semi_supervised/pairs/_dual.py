@@ -26,7 +26,7 @@ from sidelight.semi_supervised.pairs._terms import Terms
 #: Share of an objective that is not worth mentioning.
 NEGLIGIBLE = 1e-6
 
-#: A gap of this share of the objective may be all that floating-point numbers can tell.
+#: A gap of this share of the objective may be within the accuracy of floating-point numbers.
 ROUNDING = 1e-8
 
 #: Sweeps of coordinate ascent between two looks at the duality gap.
@@ -102,7 +102,7 @@ class DualSearch:
     is_stuck: bool = False
 
     def look(self, dual: FloatArray, z: FloatArray) -> None:
-        """Take note of variables and of the values ``z`` that follow from them."""
+        """Evaluate variables, with the values ``z`` that follow from them; keep the best."""
         primal, least = self.box.bounds(dual, z)
         if not self.history or primal < self.history[-1]:
             self.best = dual.copy()

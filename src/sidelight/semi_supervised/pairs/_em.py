@@ -28,7 +28,7 @@ import numpy as np
 from scipy.special import expit
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight.semi_supervised.pairs._newton import Minimum, SoftTargets, newton_step, softplus
+from sidelight.semi_supervised.pairs._newton import NewtonResult, SoftTargets, newton_step, softplus
 from sidelight.semi_supervised.pairs._space import Space
 from sidelight.semi_supervised.pairs._terms import Terms
 
@@ -43,7 +43,7 @@ class PairLoss:
     Attributes
     ----------
     terms : Terms
-        What was said.
+        The terms of the loss.
     code : int
         Class of the machine, whose rows are positive.
     against_rest : bool
@@ -118,7 +118,7 @@ def expectation_maximization(
     *,
     max_iter: int,
     tol: float,
-) -> Minimum:
+) -> NewtonResult:
     """Run EM from the start.
 
     Parameters
@@ -144,4 +144,4 @@ def expectation_maximization(
         coef, value, promised = newton_step(space, targets, regularization, coef, loss)
         history.append(value)
         converged = promised <= tol * value
-    return Minimum(coef, tuple(history), converged)
+    return NewtonResult(coef, tuple(history), converged)

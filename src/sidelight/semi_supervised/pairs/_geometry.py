@@ -17,7 +17,7 @@ from sidelight._words import setting
 from sidelight.exceptions import SidelightError
 from sidelight.semi_supervised._core._kernel import Kernel
 from sidelight.semi_supervised.pairs._space import (
-    MOST_DENSE,
+    MAX_DENSE,
     FeatureSpace,
     KernelSpace,
     Space,
@@ -26,13 +26,13 @@ from sidelight.semi_supervised.pairs._space import (
 from sidelight.semi_supervised.pairs._terms import Terms
 
 #: Rows that may be named where the kernel between all of them is needed: 8 bytes per pair.
-MOST_NAMED = 10_000
+MAX_NAMED = 10_000
 
 #: Kernel values of new rows that are held at a time.
 VALUES_AT_A_TIME = 4_000_000
 
-#: Sparse features of the points are made dense up to so many values.
-MOST_VALUES = 20_000_000
+#: Sparse features of the points are made dense up to this many values.
+MAX_VALUES = 20_000_000
 
 #: Directions of landmarks with less than this share of the largest eigenvalue are left out.
 NEGLIGIBLE = 1e-12
@@ -86,7 +86,7 @@ class Geometry:
     rows : array or CSR matrix of shape (n_samples, n_features)
         All rows.
     terms : Terms
-        What was said about which of them.
+        Terms of the loss at these points.
     landmarks : ndarray of int64 or None
         Rows whose kernels make the features of Nyström's method; None for the kernel itself.
     """
@@ -111,7 +111,7 @@ class Geometry:
             self.gram = gram if self.scale == 1 else gram / self.scale
             if np.diag(self.gram).min() < 0:
                 raise not_semidefinite()
-        if self.features is not None and terms.n_points <= min(self.features.shape[1], MOST_DENSE):
+        if self.features is not None and terms.n_points <= min(self.features.shape[1], MAX_DENSE):
             product = self.features @ self.features.T
             self.gram = product.toarray() if sparse.issparse(product) else product
 
@@ -179,10 +179,10 @@ class Geometry:
         return Expansion(self.kernel, weights, support, rows)
 
     def _check_size(self, n_named: int) -> None:
-        if n_named > MOST_NAMED:
+        if n_named > MAX_NAMED:
             raise SidelightError(
                 f"Labels, pairs and groups name {n_named:,} rows, and the kernel between all of "
-                f"them would take {8e-9 * n_named**2:.1f} GB; up to {MOST_NAMED:,} are allowed. "
+                f"them would take {8e-9 * n_named**2:.1f} GB; up to {MAX_NAMED:,} are allowed. "
                 f"Use {setting('n_components', 500)}, which computes with 500 landmarks, or the "
                 "linear kernel."
             )
@@ -190,7 +190,7 @@ class Geometry:
 
 def _dense_if_small(points: Any) -> Any:
     """Sparse features as a dense matrix where that is small, and faster to compute with."""
-    small = points.shape[0] * points.shape[1] <= MOST_VALUES
+    small = points.shape[0] * points.shape[1] <= MAX_VALUES
     return points.toarray() if small and sparse.issparse(points) else points
 
 

@@ -24,7 +24,7 @@ from sidelight.semi_supervised.pairs._dual import Box, DualSearch
 from sidelight.semi_supervised.pairs._space import factor_regular
 
 #: Share of the way to the limits that a step goes.
-MOST_OF_THE_WAY = 0.995
+STEP_SHARE = 0.995
 
 #: Steps within which the gap has to fall, unless rounding has taken over.
 PATIENCE = 5
@@ -164,4 +164,4 @@ def _step(quadratic: Quadratic, box: Box, now: Point, slope: FloatArray) -> Poin
         now.u * above + predicted.t * predicted.u - center,
         now.v * below - predicted.t * predicted.v - center,
     )
-    return now.moved(MOST_OF_THE_WAY * room(corrected), corrected)
+    return now.moved(STEP_SHARE * room(corrected), corrected)

@@ -9,11 +9,11 @@ import numpy as np
 
 from sidelight.semi_supervised.pairs._em import PairLoss, expectation_maximization
 from sidelight.semi_supervised.pairs._geometry import Geometry
-from sidelight.semi_supervised.pairs._newton import Minimum, SoftTargets, minimize
+from sidelight.semi_supervised.pairs._newton import NewtonResult, SoftTargets, minimize
 from sidelight.semi_supervised.pairs._terms import Terms
 
 #: A machine for the rows of a class; coefficients belong to points, or to explicit features.
-Solver = Callable[[int], Minimum]
+Solver = Callable[[int], NewtonResult]
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class PairwiseLogistic:
     Attributes
     ----------
     geometry : Geometry
-        The points, and what was said about them.
+        The points, and the terms of the loss at them.
     penalty, regularization : float
         ``μ``, and ``λ`` in the unit of the geometry.
     against_rest : bool
@@ -47,7 +47,7 @@ class PairwiseLogistic:
         n_terms = terms.n_terms if pairs else len(terms.labeled)
         space, to_points = self.geometry.convex_space(n_terms)
 
-        def solve(code: int) -> Minimum:
+        def solve(code: int) -> NewtonResult:
             found = minimize(
                 space,
                 convex_targets(terms, code, self.against_rest, self.penalty, n_terms),
@@ -70,7 +70,7 @@ class PairwiseLogistic:
             starts.append(self.convex_solver())
         space = self.geometry.point_space()
 
-        def solve(code: int) -> Minimum:
+        def solve(code: int) -> NewtonResult:
             loss = PairLoss(self.geometry.terms, code, self.against_rest, self.penalty)
             ends = (
                 expectation_maximization(

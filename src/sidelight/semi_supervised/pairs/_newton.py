@@ -16,10 +16,10 @@ import numpy as np
 from scipy.special import expit
 
 from sidelight._typing import FloatArray
-from sidelight.semi_supervised.pairs._space import LEAST_CURVATURE, Space
+from sidelight.semi_supervised.pairs._space import MIN_CURVATURE, Space
 
-#: A step is halved at most so many times.
-MOST_HALVINGS = 40
+#: Largest number of times that a step is halved.
+MAX_HALVINGS = 40
 
 #: Share of the decrease that the slope promises which a step has to give.
 SUFFICIENT = 1e-4
@@ -54,8 +54,8 @@ class SoftTargets:
 
 
 @dataclass(frozen=True)
-class Minimum:
-    """Where a minimization ended.
+class NewtonResult:
+    """Final state of a minimization.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ def minimize(
     start: FloatArray | None = None,
     max_iter: int,
     tol: float,
-) -> Minimum:
+) -> NewtonResult:
     """Minimize the objective from ``f = 0``, or from the start.
 
     Parameters
@@ -115,7 +115,7 @@ def minimize(
         coef, value, promised = newton_step(space, targets, regularization, coef, targets.loss)
         history.append(value)
         converged = promised <= tol * value
-    return Minimum(coef, tuple(history), converged)
+    return NewtonResult(coef, tuple(history), converged)
 
 
 def newton_step(
@@ -125,7 +125,7 @@ def newton_step(
     coef: FloatArray,
     loss: Callable[[FloatArray], float],
 ) -> tuple[FloatArray, float, float]:
-    """Go one Newton step of soft targets, halved until a loss falls.
+    """One Newton step of soft targets, halved until the loss falls.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def newton_step(
     """
     z = space.values(coef)
     slope, total = targets.slope(z), targets.positive + targets.negative
-    curvature = np.maximum(targets.curvature(z), LEAST_CURVATURE * total)
+    curvature = np.maximum(targets.curvature(z), MIN_CURVATURE * total)
     step = space.step(coef, slope, curvature, regularization)
     along = space.values(step)
     squares = space.inner(coef, coef), space.inner(coef, step), space.inner(step, step)
@@ -158,7 +158,7 @@ def newton_step(
     promised = max(-(float(slope @ along) + 2 * regularization * squares[1]), 0.0)
     before, length = value_at(0.0), 1.0
     rounding = 8 * np.finfo(np.float64).eps * before
-    for _ in range(MOST_HALVINGS):
+    for _ in range(MAX_HALVINGS):
         value = value_at(length)
         if value <= before - SUFFICIENT * length * promised + rounding:
             return coef + length * step, min(value, before), promised

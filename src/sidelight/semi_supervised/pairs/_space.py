@@ -1,6 +1,6 @@
 """Where a classifier without bias lives: coefficients of kernels, or of explicit features.
 
-Both know the values ``z`` of all terms, inner products ``<f, g>`` and the Newton step of
+Both provide the values ``z`` of all terms, inner products ``<f, g>`` and the Newton step of
 
     Σ_r ℓ_r(z_r) + λ ‖f‖².
 """
@@ -16,16 +16,16 @@ from scipy.linalg import cho_factor, cho_solve, lu_factor, lu_solve
 from sidelight._typing import Array, FloatArray
 from sidelight.exceptions import SidelightError
 
-#: Up to so many features the Hessian is a dense matrix; beyond, conjugate gradients.
-MOST_DENSE = 3000
+#: Up to this many features the Hessian is a dense matrix; beyond, conjugate gradients.
+MAX_DENSE = 3000
 
 #: Least curvature of a term, as a share of its weight. It bounds the steps of terms that are far
 #: from 0 and changes no optimum.
-LEAST_CURVATURE = 1e-10
+MIN_CURVATURE = 1e-10
 
 
 class Space(Protocol):
-    """What minimization needs to know of the functions ``f``."""
+    """Operations on functions ``f`` that the minimization needs."""
 
     def zeros(self) -> FloatArray:
         """Coefficients of ``f = 0``."""
@@ -121,7 +121,7 @@ class FeatureSpace:
         bend = sparse.diags_array(curvature)
         if self._design is not None:
             bend = self._design.T @ bend @ self._design
-        if len(coef) > MOST_DENSE:
+        if len(coef) > MAX_DENSE:
             return self._conjugate_gradients(bend.tocsr(), residual, regularization)
         hessian = self._features.T @ (bend @ self._features)
         dense = hessian.toarray() if sparse.issparse(hessian) else hessian
@@ -171,7 +171,7 @@ def factor_regular(matrix: FloatArray, ridge: float) -> tuple[FloatArray, bool]:
 
 
 def not_semidefinite() -> SidelightError:
-    """What is wrong with a kernel that is none, and what to do."""
+    """Error about a kernel that is not positive semidefinite, with a remedy."""
     return SidelightError(
         "The kernel is not positive semidefinite between the rows that something is known about: "
         "no function has these inner products. Use another kernel, or clip the negative "

@@ -24,7 +24,7 @@ from sidelight.semi_supervised._core._kernel import Kernel
 AT_A_TIME = 256
 
 #: Sequences of unknown class among which "com" pairs, the most ambiguous ones.
-MOST_COMBINED = 1000
+MAX_COMBINED = 1000
 
 #: Rows of sequences whose kernel with themselves is computed together.
 ROWS_AT_A_TIME = 256
@@ -104,7 +104,7 @@ def suggest(
     unknown = unknown[np.argsort(-sequences.ambiguity[unknown], kind="stable")]
     between = CentroidKernel(sequences, kernel, rows)
     if strategy == "com":
-        return _combined(sequences, between, unknown[:MOST_COMBINED], n_pairs)
+        return _combined(sequences, between, unknown[:MAX_COMBINED], n_pairs)
     partners = np.flatnonzero(sequences.has_class)
     squares = between.squares(partners)
     pairs: list[Array] = []

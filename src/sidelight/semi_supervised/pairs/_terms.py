@@ -1,7 +1,7 @@
 """The loss as a sum of terms: which rows the labels, pairs and groups name, and how they enter.
 
 Every term is a loss of one number ``z_r = (B F)_r``, a combination of the values ``F`` of the
-classifier at the *points*: the rows that something was said about, and the centroids of groups. In
+classifier at the *points*: the rows with constraints, and the centroids of groups. In
 the space of the kernel a centroid is the mean of its rows, so that ``f`` of it is the mean of
 theirs. The design ``B`` has a row for
 
@@ -24,12 +24,12 @@ from sidelight.constraints import Constraints
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """What was said, by points.
+    """Terms of the loss: points, and labels and pairs of points.
 
     Attributes
     ----------
     support : ndarray of int64, shape (n_support,)
-        Rows that something was said about, ascending.
+        Rows with constraints, ascending.
     averages : CSR array of shape (n_points, n_support)
         The points as means of these rows: the rows themselves first, then the centroids of groups.
     labeled, codes : ndarray of int64, shape (n_labeled,)

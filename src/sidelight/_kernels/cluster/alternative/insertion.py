@@ -93,7 +93,7 @@ def add_row(
 
 @kernel
 def _add_expected(mean: Array, mass: float, expected: Array, sizes: Array, cluster: int) -> None:
-    """Change what the cells of a group let expect, after a row was put in or taken out."""
+    """Update the sums expected from the cells of a group, after a row was put in or taken out."""
     for f in range(len(mean)):
         expected[f, cluster] += mass * mean[f]
     if sizes[cluster] == 0:
@@ -102,7 +102,7 @@ def _add_expected(mean: Array, mass: float, expected: Array, sizes: Array, clust
 
 @kernel
 def _add_redundancy(cell: Array, whole: Array, mass: float, price: float, losses: Array) -> None:
-    """Add the price of what the clusters then say more about the cells."""
+    """Add the increase of the clusters' information about the cells, times its price."""
     for c in range(len(losses)):
         more = _xlogx(cell[c] + mass) - _xlogx(cell[c]) - _xlogx(whole[c] + mass) + _xlogx(whole[c])
         losses[c] += price * more
@@ -121,7 +121,7 @@ def adjusted_losses(
     factor: float,
     losses: Array,
 ) -> None:
-    """Like :func:`group_losses` for groups that are compared with what their cells let expect.
+    """Like :func:`group_losses` for groups that are compared with sums expected from cells.
 
     With ``E`` the means of the cells of the rows of a group, added up, a group is worth
     ``Σ S log(S / E)``, or ``‖S - E‖² / M`` where the features are no counts. ``row`` is dense,
@@ -164,20 +164,20 @@ def row_losses(
     weights: tuple[float, float],
     cell: tuple[Array, Array, Array, Array],
     whole: tuple[Array, Array, Array, Array],
-    beside: tuple[bool, Array, Array, Array],
+    adjustment: tuple[bool, Array, Array, Array],
     losses: Array,
 ) -> None:
     """``d(x, c)`` for every cluster: what the objective loses when the row joins it.
 
     ``weights`` are the coordination and the price of redundancy; ``cell`` and ``whole`` are sums,
-    totals, masses and sizes of the clusters in the cell of the row and in all. ``beside`` says
-    whether the coordination is adjusted for the cells, and has the mean of the cell, the sums that
-    the cells let expect, and zeros for a row.
+    totals, masses and sizes of the clusters in the cell of the row and in all. ``adjustment`` says
+    whether the coordination is adjusted for the cells, and has the mean of the cell, the sums
+    expected from the cells, and zeros for a row.
     """
     losses[:] = 0.0
     group_losses(values, columns, mass, counts, cell[0], cell[1], cell[2], cell[3], 1.0, losses)
-    if weights[0] > 0.0 and beside[0]:
-        _, mean, expected, row = beside
+    if weights[0] > 0.0 and adjustment[0]:
+        _, mean, expected, row = adjustment
         for e in range(len(values)):
             row[columns[e]] = values[e]
         adjusted_losses(
@@ -212,18 +212,18 @@ def reinsert_rows(
     weights: tuple[float, float],
     in_cells: tuple[Array, Array, Array, Array],
     whole: tuple[Array, Array, Array, Array],
-    beside: tuple[bool, Array, Array, Array],
+    adjustment: tuple[bool, Array, Array, Array],
     labels: Array,
 ) -> int:
     """Take every row out in turn and put it where the objective loses least; count moves.
 
     ``in_cells`` and ``whole`` are the sums, totals, masses and sizes of the clusters in every cell
-    and in all; ``beside`` says whether the coordination is adjusted, and has the means of all
-    cells, the sums that they let expect, and zeros for a row. All and ``labels`` are kept up to
+    and in all; ``adjustment`` says whether the coordination is adjusted, and has the means of all
+    cells, the sums expected from them, and zeros for a row. All and ``labels`` are kept up to
     date.
     """
     data, indices, indptr = rows
-    adjusted, means, expected, zeros = beside
+    adjusted, means, expected, zeros = adjustment
     losses = whole[2] * 0.0
     moved = 0
     for i in order:

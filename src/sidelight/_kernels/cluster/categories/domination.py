@@ -36,7 +36,7 @@ def restricted_cosine(
 
 
 @kernel
-def telling_words(
+def explaining_words(
     words: Array, weights: Array, others: Array, document: Array, found: Array
 ) -> None:
     """Words of a seed, without those of another, that add most to its product with a document."""
@@ -127,6 +127,7 @@ def rank_categories(
     for i in range(len(nearest)):
         entries = slice(indptr[i], indptr[i + 1])
         words, counts = indices[entries], data[entries]
+        # Candidates: the seeds of largest cosine (Book 2009, section 7.2.4).
         length = score_seeds(words, counts, starts, seeds, weights, scores)
         n_found = candidates_of(scores, length, least, found, near)
         nearest[i] = found[0] if n_found else -1
@@ -134,6 +135,7 @@ def rank_categories(
         reasons[i], telling[i] = LAST, -1
         for place in range(len(words)):
             document[words[place]] = counts[place]
+        # Cosines of the seeds without shared words ("seed subtraction"), where cosines are close.
         for a in range(n_found):
             mine = slice(row_starts[found[a]], row_starts[found[a] + 1])
             for b in range(n_found):
@@ -142,6 +144,7 @@ def rank_categories(
                     own[a, b] = restricted_cosine(
                         row_words[mine], row_weights[mine], others, document, length
                     )
+        # Count the candidates that each one dominates; sort by that number, then by cosine.
         for a in range(n_found):
             wins[a] = 0
             for b in range(n_found):
@@ -152,6 +155,7 @@ def rank_categories(
                 order[rank] = order[rank - 1]
                 rank -= 1
             order[rank] = a
+        # The reason for a place is how its candidate stands to the next one.
         for rank in range(n_found):
             a = order[rank]
             categories[i, rank], cosines[i, rank] = found[a], near[a]
@@ -168,6 +172,8 @@ def rank_categories(
                     reasons[i, rank] = BY_COSINE
                 else:
                     reasons[i, rank] = BY_OTHERS
-            telling_words(row_words[mine], row_weights[mine], without, document, telling[i, rank])
+            explaining_words(
+                row_words[mine], row_weights[mine], without, document, telling[i, rank]
+            )
         for place in range(len(words)):
             document[words[place]] = 0.0

@@ -78,6 +78,8 @@ def admit(
     for b in range(n_found):
         rows, columns = found_rows[b], found_columns[b]
         reason = -1
+        # Local counterparts of the global constraints (Book 2009, section 6.3.3 and table 6.3):
+        # both or neither element of a must-link, at most one of a cannot-link, bounded gaps.
         if not _keeps_joined(rows, columns, joined_pairs, len(vertex_of_row), mend):
             reason = MUST_LINK
         elif len(edges) and not _keeps_apart(
@@ -98,6 +100,7 @@ def admit(
             too_few = size_of(kept_rows[n_kept]) < min_rows
             if too_few or size_of(kept_columns[n_kept]) < min_columns:
                 reason = SIZE
+        # A bi-set that is not admitted counts towards the reason why its elements are uncovered.
         if reason < 0:
             n_kept += 1
         else:

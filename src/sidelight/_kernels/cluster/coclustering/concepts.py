@@ -56,7 +56,7 @@ def mine(
     pruned_columns: Any,
     max_nodes: int,
 ) -> tuple[int, int]:
-    """Go on with the search; return the height of the stack and the number of concepts found.
+    """Continue the search; return the height of the stack and the number of concepts found.
 
     Ends when the stack is empty, after ``max_nodes`` nodes, when the buffers of found concepts
     could overflow, or when the stack could; whoever calls tells by the height of the stack.
@@ -93,6 +93,7 @@ def mine(
     n_found = 0
     n_nodes = 0
     while top > 0 and n_nodes < max_nodes and n_found < len(found_rows):
+        # A node has at most one child per column; the caller enlarges the stack for them.
         if top + n_columns > len(start):
             break
         n_nodes += 1
@@ -101,12 +102,14 @@ def mine(
         intent[:] = intents[top]
         often[:] = frequent[top]
         first = start[top]
+        # A concept of the table: every node of Close by One (Kuznetsov 1993) is one, found once.
         size = _weigh(intent, column_weight)
         if size >= min_columns:
             found_rows[n_found] = extent
             found_columns[n_found] = intent
             n_found += 1
         _keep_frequent(columns, extent, intent, often, row_weight, min_rows)
+        # Children: add a column j that comes after the last one added, in words of 64 columns.
         for word in range(first >> 6, column_words):
             rest = often[word] & ~intent[word]
             if word == first >> 6:
@@ -116,13 +119,16 @@ def mine(
                 rest &= rest - ONE
                 for w in range(row_words):
                     child[w] = extent[w] & columns[j, w]
+                # Canonicity: a closure with a column before j is found in another branch.
                 if not _close(columns, rows, child, intent, often, j, left):
                     continue
                 for w in range(column_words):
                     left[w] |= intent[w]
                 put(left, j)
+                # Prune by size: the branch cannot reach enough columns any more.
                 if min_columns > 1 and _reachable(left, often, j, column_weight) < min_columns:
                     continue
+                # Prune by constraints that larger intents violate, too (Book 2009, 6.3.3).
                 reason = NOT_PRUNED
                 if len(apart) and _has_conflict(left, apart):
                     reason = BY_CANNOT_LINK
@@ -218,7 +224,7 @@ def _weigh(words: Any, weight: Any) -> int:
 
 @kernel
 def _reachable(intent: Any, often: Any, j: Any, column_weight: Any) -> int:
-    """Largest weight that an intent can still come to."""
+    """Largest weight that an intent can still reach in this branch."""
     total = 0
     for w in range(len(intent)):
         later = often[w]

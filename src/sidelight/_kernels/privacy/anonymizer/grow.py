@@ -174,6 +174,7 @@ def grow_classes(
     for a in range(free):
         distance[a] = pair_penalty(columns, rows[0], pool[a])
     while free >= size:
+        # Seed: the free row that is farthest from the seed of the class before.
         seed_place = np.argmax(distance[:free])
         seed = pool[seed_place]
         pool[0], pool[seed_place] = seed, pool[0]
@@ -195,6 +196,8 @@ def grow_classes(
             distinct[j] = 1
         taken[0] = 0
         number = 1
+        # Greedy growth by the row that opens the class least: of those near the seed, or of all
+        # free rows where none of these keeps the class able to become diverse.
         while number < size:
             best, best_place = np.inf, -1
             upto = near
@@ -230,6 +233,7 @@ def grow_classes(
                 counts[j, sensitive[row, j]] += 1
         if number < size:
             break  # what is free is no longer diverse enough
+        # The class is full: label its rows, and take them out of the pool.
         for b in range(size):
             labels[pool[taken[b]]] = label
         label += 1

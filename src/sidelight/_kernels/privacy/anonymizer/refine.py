@@ -21,7 +21,7 @@ from sidelight._kernels.privacy.anonymizer.penalty import (
 )
 
 #: A change has to lower the penalty by more than what may be rounding.
-LEAST_GAIN = 1e-9
+MIN_GAIN = 1e-9
 
 #: Classes of one pass with which a row may change places, and rows of them that are tried.
 N_TARGETS, N_PARTNERS = 4, 12
@@ -172,6 +172,7 @@ def refine_block(
     node = np.zeros((n_classes, tree.shape[1]), np.int64)
     penalty = np.zeros(n_classes)
     seen = np.zeros(n_codes + 1, np.int64)
+    # Summaries of the classes: ranges, sets of categories, nodes of hierarchies, penalties.
     for i in range(n_classes):
         for a in range(sizes[i]):
             out[starts[i] + a] = i
@@ -185,6 +186,7 @@ def refine_block(
         )
     targets, opened = np.empty(N_TARGETS, np.int64), np.empty(N_TARGETS)
     gained, n_changes = 0.0, 0
+    # Visit the rows; classes of penalty 0 lose nothing, those that are too large stay.
     for i in range(n_classes):
         if sizes[i] > largest or penalty[i] <= 0.0:
             continue
@@ -192,16 +194,18 @@ def refine_block(
         while a + 1 < sizes[i]:
             a += 1
             row = members[i, a]
+            # A move may leave neither too few rows nor too little diversity behind.
             spare = sizes[i] > least and rows_are_diverse(
                 sensitive, values, members[i], sizes[i], a, -1, rule
             )
             alone = penalty_of_rows(columns, members[i], sizes[i], a, seen) if sizes[i] > 1 else 0.0
-            if alone >= penalty[i] - LEAST_GAIN and not spare:
+            if alone >= penalty[i] - MIN_GAIN and not spare:
                 continue
+            # Gain of the class that is left; a move pays if that of the target rises by less.
             relief = sizes[i] * penalty[i] - (sizes[i] - 1) * alone
             targets[:] = -1
             opened[:] = np.inf
-            best_move, best_cost = -1, relief - LEAST_GAIN
+            best_move, best_cost = -1, relief - MIN_GAIN
             for j in range(n_classes):
                 if j == i or sizes[j] > largest:
                     continue
@@ -216,6 +220,7 @@ def refine_block(
                     and rows_are_diverse(sensitive, values, members[j], sizes[j], -1, row, rule)
                 ):
                     best_move, best_cost = j, cost
+                # Keep the classes that the row would open least, as partners of an exchange.
                 extra = sizes[j] * (joint - penalty[j])
                 if extra < opened[N_TARGETS - 1]:
                     b = N_TARGETS - 1
@@ -223,6 +228,7 @@ def refine_block(
                         opened[b], targets[b] = opened[b - 1], targets[b - 1]
                         b -= 1
                     opened[b], targets[b] = extra, j
+            # The best move, if there is one: the last row takes its place and is visited next.
             if best_move >= 0:
                 j = best_move
                 members[j, sizes[j]], places[j, sizes[j]] = row, places[i, a]
@@ -246,7 +252,8 @@ def refine_block(
                     )
                 a -= 1
                 continue
-            best, best_j, best_b = -LEAST_GAIN, -1, -1
+            # Otherwise the best exchange with some rows of these classes; sizes do not change.
+            best, best_j, best_b = -MIN_GAIN, -1, -1
             for t in range(N_TARGETS):
                 j = targets[t]
                 if j < 0:
@@ -256,6 +263,7 @@ def refine_block(
                     other = members[j, b]
                     mine = _replaced(columns, members[i], sizes[i], a, other, seen)
                     change = sizes[i] * (mine - penalty[i])
+                    # Bound: the other class can gain no more than all of its penalty.
                     if change - sizes[j] * penalty[j] >= best:
                         continue
                     theirs = _replaced(columns, members[j], sizes[j], b, row, seen)
@@ -268,6 +276,7 @@ def refine_block(
                         and rows_are_diverse(sensitive, values, members[j], sizes[j], b, row, rule)
                     ):
                         best, best_j, best_b = change, j, b
+            # Both classes are diverse after the exchange, as was checked: carry it out.
             if best_j >= 0:
                 j, b = best_j, best_b
                 out[places[i, a]], out[places[j, b]] = j, i
@@ -333,6 +342,7 @@ def attach_rows(
         if labels[a] >= 0:
             sizes[labels[a]] += 1
     n_free = n - sizes.sum()
+    # Rows of every class, in lists that can grow.
     lists = [np.empty(size + 8, np.int64) for size in sizes]
     sizes[:] = 0
     for a in range(n):
@@ -341,6 +351,7 @@ def attach_rows(
             lists[c][sizes[c]] = rows[a]
             sizes[c] += 1
     alive = sizes > 0
+    # Dissolve the classes that are not diverse: their rows become free.
     for c in range(n_classes):
         if alive[c] and not rows_are_diverse(sensitive, values, lists[c], sizes[c], -1, -1, rule):
             alive[c] = False
@@ -354,6 +365,7 @@ def attach_rows(
     node = np.zeros((n_classes, tree.shape[1]), np.int64)
     penalty = np.zeros(n_classes)
     seen = np.zeros(n_codes + 1, np.int64)
+    # Summaries of the classes that stay.
     for c in range(n_classes):
         if not alive[c]:
             continue
@@ -361,6 +373,7 @@ def attach_rows(
             columns, lists[c], sizes[c], low[c], high[c], mask[c], number[c], node[c], seen
         )
     changed = True
+    # A row that joins may make its class diverse enough for another one: repeat while any joins.
     while n_free > 0 and changed:
         changed = False
         for a in range(n):
@@ -374,6 +387,7 @@ def attach_rows(
                 joint = _penalty_with(
                     columns, row, lists[c], sizes[c], low[c], high[c], mask[c], number[c], node[c]
                 )
+                # Increase of the total penalty, for the rows of the class and the new one.
                 cost = (sizes[c] + 1) * joint - sizes[c] * penalty[c]
                 if cost < best and rows_are_diverse(
                     sensitive, values, lists[c], sizes[c], -1, row, rule

@@ -167,7 +167,7 @@ def split_rows(
     rows : ndarray of int
         Rows to split.
     largest : int
-        Blocks of up to so many rows are not split.
+        Blocks of up to this many rows are not split.
     least : int
         Least number of rows of a block.
     sensitive, values, rule

@@ -18,7 +18,7 @@ def squared_offset(x: Array, y: Array) -> float:
 
 
 @kernel
-def absorb(
+def merge_or_append(
     new_sizes: Array,
     new_means: Array,
     new_scatters: Array,
@@ -34,7 +34,7 @@ def absorb(
     head_of: Array,
     number: Array,
 ) -> int:
-    """Add features to those that are there, or put them beside, one after the other.
+    """Merge each new feature into the nearest one within the radius, or append it.
 
     A feature is a number of rows, their mean, and their sum of squared offsets from it. The search
     has two levels: the nearest anchor (a mean that was farther than ``squared_reach`` from all
@@ -47,6 +47,7 @@ def absorb(
         if n_found[0] == len(sizes) or n_found[1] == len(anchors):
             return i
         x = new_means[i]
+        # The nearest anchor, or a new one.
         anchor, nearest = -1, np.inf
         for a in range(n_found[1]):
             distance = squared_offset(x, anchors[a])
@@ -57,6 +58,7 @@ def absorb(
             n_found[1] += 1
             anchors[anchor] = x
             head_of[anchor] = -1
+        # The nearest feature of this anchor; join it if both together are within the radius.
         best, nearest = -1, np.inf
         m = head_of[anchor]
         while m >= 0:
@@ -75,6 +77,7 @@ def absorb(
                 sizes[best], scatters[best] = size, scatter
                 number[i] = best
                 continue
+        # A feature of its own, at the front of the list of the anchor.
         m = n_found[0]
         n_found[0] += 1
         sizes[m], scatters[m] = new_sizes[i], new_scatters[i]

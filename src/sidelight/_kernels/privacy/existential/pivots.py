@@ -46,7 +46,7 @@ def take(edge: int, amount: int, first: Array, left: Array) -> None:
 def count_move(
     source: int, target: int, signature: int, amount: int, counts: Array, has: Array
 ) -> None:
-    """Let so many pivots of a signature count elsewhere."""
+    """Move ``amount`` pivots of a signature from the counts of ``source`` to ``target``."""
     for j in range(len(counts)):
         if has[signature, j]:
             counts[j, source] -= amount
@@ -184,6 +184,7 @@ def best_path(
     cursor = np.zeros(length + 1, dtype=np.int64)
     n_best, best_gain, depth = 0, 0.0, 0
     while depth >= 0:
+        # Look-ahead (Book 2009, 16.3): the next edge out of a surplus cluster that gains.
         stop = n_edges if depth == 0 else leaving_indptr[target[path[depth - 1]] + 1]
         step = -1
         if depth < length:
@@ -196,6 +197,7 @@ def best_path(
                 if won > 0:
                     step = e
                     break
+        # No edge is left at this depth: take the last move back.
         if step < 0:
             depth -= 1
             if depth >= 0:
@@ -327,6 +329,7 @@ def resolve_cycles(
         if state[root] != NEW:
             continue
         state[root], place[root], stack[0], depth = OPEN, 0, root, 1
+        # Deadlock resolution (Book 2009, 16.3): depth-first search for a directed cycle.
         while depth > 0:
             u = stack[depth - 1]
             e = cursor[u]
@@ -342,6 +345,7 @@ def resolve_cycles(
                 state[v], place[v], stack[depth] = OPEN, depth, v
                 depth += 1
                 continue
+            # An open node closes a cycle: the fewest pivots on its edges cross all of them at once.
             if n_cycles == max_cycles:
                 return n_cycles
             n_cycles += 1
@@ -355,6 +359,7 @@ def resolve_cycles(
                 remaining[f] -= amount
                 if remaining[f] == 0 and used_up < 0:
                     used_up = t
+            # Go on before the first edge that is used up; what follows is searched again.
             for node in stack[used_up + 1 : depth]:
                 state[node] = NEW
             depth = used_up + 1

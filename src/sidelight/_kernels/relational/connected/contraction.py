@@ -17,10 +17,10 @@ def contract(
     rows: Array,
     directions: bool,
     n_wanted: int,
-    most_work: int,
+    max_work: int,
     labels: Array,
 ) -> int:
-    """Merge the two adjacent clusters that raise the objective least, until so many are left.
+    """Merge the adjacent clusters that raise the objective least, until ``n_wanted`` are left.
 
     A cluster has a linked list of its neighbors; a merger joins two lists and drops what they hold
     twice, in time proportional to their lengths. Mergers that are still possible wait in a heap.
@@ -35,7 +35,7 @@ def contract(
         Whether rows have unit length and only directions of centers count.
     n_wanted : int
         Number of clusters, at least that of the components.
-    most_work : int
+    max_work : int
         Largest number of list entries to go through: a hub that takes its neighbors one by one
         would otherwise need the square of their number.
     labels : ndarray of int64, shape (n,)
@@ -47,6 +47,7 @@ def contract(
         Number of clusters, more than ``n_wanted`` where the work was too much.
     """
     n, d = rows.shape
+    # Every node is a cluster with its sum, and its list of neighbors.
     sums = np.empty((n, d))
     for node in range(n):
         for feature in range(d):
@@ -79,10 +80,11 @@ def contract(
                 n_slots += 1
     seen = np.full(n, -1, np.int64)
     n_left, work = n, 0
-    while n_left > n_wanted and size and work <= most_work:
+    while n_left > n_wanted and size and work <= max_work:
         tag = tags[0]
         size -= 1
         sift_down(keys, tags, size)
+        # The cheapest merger; outdated if one of the two has changed since it was offered.
         a, b = slots[tag, 0], slots[tag, 1]
         if version[a] != slots[tag, 2] or version[b] != slots[tag, 3]:
             continue
@@ -95,6 +97,8 @@ def contract(
         following[last[a]] = first[b]
         last[a] = last[b]
         n_left -= 1
+        # Clean the joint list: drop entries of the cluster itself and repeated ones, and offer the
+        # mergers with all others at their new costs.
         before = -1
         entry = first[a]
         while entry >= 0:

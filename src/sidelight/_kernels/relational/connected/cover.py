@@ -33,11 +33,11 @@ def count_bits(words: Array) -> int:
 
 
 @kernel
-def find_cover(balls: Array, n_holding: Array, most_tests: int, centers: Array) -> int:
+def find_cover(balls: Array, n_holding: Array, max_tests: int, centers: Array) -> int:
     """Search ``len(centers)`` balls that cover all nodes; branch on the node in fewest balls.
 
     Returns 1 and sets ``centers`` where there are such balls, 0 where there are none, and -1 after
-    ``most_tests`` tests of a ball without an answer. Centers that are not needed are -1.
+    ``max_tests`` tests of a ball without an answer. Centers that are not needed are -1.
     """
     n, n_words = balls.shape
     k = centers.shape[0]
@@ -62,7 +62,7 @@ def find_cover(balls: Array, n_holding: Array, most_tests: int, centers: Array) 
             if not balls[u, v >> 6] & bit:
                 continue
             tests += 1
-            if tests > most_tests:
+            if tests > max_tests:
                 return -1
             empty = True
             for word in range(n_words):

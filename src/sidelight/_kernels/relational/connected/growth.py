@@ -95,6 +95,7 @@ def grow_by_heap(
     next_seed = 0
     n_waiting = 0
     while True:
+        # Next member to expand: one absorbed at once, a seed, or the nearest of the queue.
         if n_waiting:
             n_waiting -= 1
             member = waiting[n_waiting]
@@ -124,7 +125,9 @@ def grow_by_heap(
                 continue
             if strength > 0.0 and not _admits(indptr, indices, labels, q, j, strength * sizes[j]):
                 continue
+            # Step II of NetScan (Book 2009, 12.5): the threshold rises to the nearest node.
             threshold = max(threshold, key)
+            # Look-ahead of potential bridge nodes: neighbors of degree 1 depend on the choice.
             if depended_on[q]:
                 j = better_side(indptr, indices, rows, centers, labels, q, j, threshold)
             labels[q] = j
@@ -132,6 +135,7 @@ def grow_by_heap(
             sizes[j] += 1
             member = q
         j = labels[member]
+        # Frontier: unassigned neighbors of the new member, for its cluster.
         mark = np.uint64(1) << np.uint64(j) if few else np.uint64(j + 1)
         for entry in range(indptr[member], indptr[member + 1]):
             q = indices[entry]
@@ -152,6 +156,7 @@ def grow_by_heap(
                 continue
             offered[q] = (offered[q] | mark) if few else mark
             tag = np.int64(q) * k + j
+            # Into the heap, or into the list of a later bucket.
             bucket = np.int64(min(key * scale, n_buckets - 1.0))
             if bucket <= present:
                 if size == keys.shape[0]:
@@ -197,7 +202,7 @@ def _usual_square(rows: Array, centers: Array) -> float:
 
 @kernel
 def _admits(indptr: Array, indices: Array, labels: Array, q: int, j: int, least: float) -> bool:
-    """Whether a node is a neighbor of at least so many members of a cluster."""
+    """Whether a node has at least ``least`` neighbors in a cluster."""
     found = 0
     for entry in range(indptr[q], indptr[q + 1]):
         if labels[indices[entry]] == j:

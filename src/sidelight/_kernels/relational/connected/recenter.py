@@ -13,10 +13,10 @@ BALL_STEPS = 60
 
 
 @kernel
-def recenter(rows: Array, members: Array, starts: Array, most_exact: int, nodes: Array) -> None:
+def recenter(rows: Array, members: Array, starts: Array, max_exact: int, nodes: Array) -> None:
     """Set the center node of every cluster to the member of least radius, of equals the first.
 
-    Clusters of more than ``most_exact`` members would take too long: their new center is the member
+    Clusters of more than ``max_exact`` members would take too long: their new center is the member
     closest to the center of the smallest ball around them (steps of Badoiu and Clarkson towards the
     farthest member), if its radius is smaller than that of the center they have.
 
@@ -26,7 +26,7 @@ def recenter(rows: Array, members: Array, starts: Array, most_exact: int, nodes:
         Attributes of the nodes.
     members, starts : ndarray
         Members of the clusters, in CSR arrays.
-    most_exact : int
+    max_exact : int
         Largest cluster for which all members are tried.
     nodes : ndarray of shape (k,)
         Center nodes, changed in place.
@@ -34,7 +34,7 @@ def recenter(rows: Array, members: Array, starts: Array, most_exact: int, nodes:
     for j in range(starts.shape[0] - 1):
         inside = members[starts[j] : starts[j + 1]]
         least = _radius_of(rows, inside, nodes[j], np.inf)
-        if inside.shape[0] > most_exact:
+        if inside.shape[0] > max_exact:
             candidate = _near_ball_center(rows, inside, nodes[j])
             if _radius_of(rows, inside, candidate, least) < least:
                 nodes[j] = candidate

@@ -57,6 +57,8 @@ def sweep(
     for u in order:
         value[:] = 0.0
         own = 0.0
+        # Value of every cluster by contingency tables (Book 2009, 13.4.5): twice the partitions
+        # that join u with its objects, less those that label both.
         for place in range(indptr[u], indptr[u + 1]):
             count = 2.0 * counts[place]
             row = table[codes[place]]
@@ -71,6 +73,7 @@ def sweep(
                 value[b] -= count * row[b]
         here = labels[u]
         value[here] -= own
+        # Clusters that u must not join.
         for place in range(conflict_indptr[u], conflict_indptr[u + 1]):
             value[labels[conflict_indices[place]]] = -np.inf
         target = here
@@ -79,6 +82,7 @@ def sweep(
                 target = b
         if target == here:
             continue
+        # Move, and update the tables.
         gain += value[target] - value[here]
         n_moves += 1
         labels[u] = target

@@ -77,6 +77,7 @@ def move_nodes(
     for u in range(n):
         size[labels[u]] += 1
         total[labels[u]] += mass[u]
+    # Numbers of empty clusters, for nodes that open a new one.
     free = np.empty(n, np.int32)
     n_free = 0
     for cluster in range(n - 1, -1, -1):
@@ -95,6 +96,7 @@ def move_nodes(
     n_passes, moved_in_pass = 1, False
     gain, n_moves = 0.0, 0
     while True:
+        # End of a pass: fill the queue again unless nothing moved.
         if n_waiting == 0:
             if not moved_in_pass or n_passes >= max_passes:
                 break
@@ -111,6 +113,7 @@ def move_nodes(
         here = labels[u]
         for place in range(conflict_indptr[u], conflict_indptr[u + 1]):
             blocked[labels[conflict_indices[place]]] = u
+        # Sums of the scores of u with the clusters of its neighbors.
         n_touched, scale = 0, 0.0
         for place in range(indptr[u], indptr[u + 1]):
             v = indices[place]
@@ -127,6 +130,7 @@ def move_nodes(
             scale += abs(weight)
             if cliques:
                 listed[cluster] += pairs[place]
+        # Gain of a move from a to b: ``Σ_{v∈b} S_uv - Σ_{v∈a} S_uv``; a new cluster has value 0.
         stay = value[here] - absent * mass[u] * (total[here] - mass[u])
         best, target = stay, np.int64(here)
         if stay < 0.0 and size[here] > 1:
@@ -138,6 +142,7 @@ def move_nodes(
             worth = value[cluster] - absent * mass[u] * total[cluster]
             if worth <= best:
                 continue
+            # Clusters that hold a node, an unlisted pair or a source that u must not join.
             if len(conflict_indices) and blocked[cluster] == u:
                 continue
             if cliques and listed[cluster] != mass[u] * total[cluster]:
@@ -153,6 +158,7 @@ def move_nodes(
                 listed[touched[place]] = 0.0
         if target == here or best - stay <= ROUNDING * scale:
             continue
+        # Carry out the move.
         if target == -1:
             n_free -= 1
             target = np.int64(free[n_free])
@@ -167,6 +173,7 @@ def move_nodes(
         if size[here] == 0:
             free[n_free] = here
             n_free += 1
+        # Sources of the clusters are in a hash table, which is rebuilt when deletions fill it.
         if n_sources:
             for place in range(source_indptr[u], source_indptr[u + 1]):
                 _remove(table, here * np.int64(n_sources) + source_indices[place])

@@ -155,6 +155,7 @@ def pack_open_wedges(
     clash = np.full(n, -1, np.int32)
     left = np.empty(n)
     for u in range(n):
+        # Mark the neighbors of u and the nodes that it must not join.
         listed[u] = u
         for place in range(indptr[u], indptr[u + 1]):
             listed[indices[place]] = u
@@ -171,11 +172,13 @@ def pack_open_wedges(
                 w, second = indices[other], numbers[other]
                 if w < u or listed[w] == u or kinds[other] != POSITIVE or rest[second] <= 0.0:
                     continue
+                # Weight of the pair (u, w) that is not listed, when it is met for the first time.
                 if met[w] != u:
                     met[w] = u
                     left[w] = absent * mass[u] * mass[w]
                     if clash[w] == u or shares_source(source_indptr, source_indices, u, w):
                         left[w] = np.inf
+                # The wedge takes the least that is left of its three edges.
                 taken = min(left[w], min(rest[first], rest[second]))
                 if taken > 0.0:
                     left[w] -= taken
@@ -214,12 +217,14 @@ def pack_cycles(
         while again and budget > 0 and n_searches < MAX_SEARCHES:
             again = False
             n_searches += 1
+            # Search only from ends of negative edges of the component that have weight left.
             waits = False
             for place in range(indptr[u], indptr[u + 1]):
                 if kinds[place] == NEGATIVE and rest[numbers[place]] > 0.0:
                     waits = waits or component[u] == component[indices[place]]
             if not waits:
                 break
+            # Breadth-first search along positive edges with weight left: shortest paths from u.
             stamp += 1
             queue[0] = u
             seen[u] = stamp
@@ -247,6 +252,7 @@ def pack_cycles(
                 w, negative = indices[place], numbers[place]
                 if kinds[place] != NEGATIVE or seen[w] != stamp or rest[negative] <= 0.0:
                     continue
+                # A cycle takes the least weight that is left on its edges, which raises the bound.
                 taken = rest[negative]
                 v = w
                 while v != u:

@@ -52,6 +52,7 @@ def grow_regions(
         Number of balls.
     """
     k = len(nodes)
+    # ``F = Σ_{u<v} Wp_uv x_uv``; every ball starts with the volume ``F / n`` (Book 2009, 13.3.1).
     total = 0.0  # F
     weight = 0.0
     for i in range(k):
@@ -65,6 +66,7 @@ def grow_regions(
     labels[:] = -1
     inside = np.zeros(k, np.bool_)
     n_balls = 0
+    # Steps 1 and 2: the next center among the nodes that remain, with radius 0.
     for u in order:
         if labels[u] >= 0:
             continue
@@ -76,6 +78,7 @@ def grow_regions(
                 rest[1 : t + 1] = rest[:t].copy()
                 rest[0] = u
                 break
+        # ``vol(r) = volume + r cut - moment``; these are constant between two distances.
         cut, volume, moment = 0.0, total / k, 0.0
         radius, t = 0.0, 0
         while True:
@@ -98,11 +101,14 @@ def grow_regions(
                     else:
                         cut += scores[entry]
                         moment += scores[entry] * x[u, v]
+            # Step 3, corrected: the volume is that just before the next distance, or at 1/c. Tested
+            # at the distances alone, as printed, the radius could pass 1/c.
             following = x[u, rest[t]] if t < len(rest) else np.inf
             reach = max(radius, min(following, 1.0 / c))
             reached = volume + reach * cut - moment
             if cut <= factor * reached + slack or following > 1.0 / c:
                 break
+        # Steps 4 to 6: the ball is a cluster, and its nodes leave the graph.
         balls[n_balls, 0] = u
         balls[n_balls, 1] = radius
         balls[n_balls, 2] = cut

@@ -45,7 +45,7 @@ DONE, PAUSED, HEAP_FULL = 0, 1, 2
 
 @kernel
 def combine(state: Any, e: int, f: int, linkage: int) -> None:
-    """Add what edge ``e`` knows to the parallel edge ``f``."""
+    """Join the similarities of edge ``e`` to those of the parallel edge ``f``."""
     state.fate[e] = COMBINED
     state.into[e] = f
     if linkage == AVERAGE:
@@ -129,7 +129,7 @@ def merge(state: Any, e: int, alpha: float, linkage: int) -> tuple[int, int]:
 
 @kernel
 def update(state: Any, e: int, alpha: float, linkage: int, threshold: float) -> None:
-    """Compute the similarity of a pair anew; what changed gets a new entry in the heap."""
+    """Recompute the similarity of a pair; if it changed, push a new entry on the heap."""
     value = similarity_of(state, e, alpha, linkage)
     if value != state.value[e]:
         state.value[e] = value
@@ -210,7 +210,7 @@ def merge_best(state: Any, alpha: float, linkage: int, threshold: float, most: i
 
 @kernel
 def has_matches(state: Any, u: int, v: int, least: float, wanted: int, linkage: int) -> bool:
-    """Whether so many neighbors of ``u`` are, or are nearly identical to, neighbors of ``v``."""
+    """Whether ``wanted`` neighbors of ``u`` are, or are nearly identical to, neighbors of ``v``."""
     found = 0
     half = state.neighbors.head[u]
     while half >= 0 and found < wanted:

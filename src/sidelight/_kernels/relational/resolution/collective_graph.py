@@ -81,7 +81,7 @@ def attach(graph: Any, half: int, node: int) -> None:
 
 @kernel
 def detach(graph: Any, half: int, node: int) -> None:
-    """Take a half-edge out of the list of a node; ``following[half]`` stays as it is."""
+    """Take a half-edge out of the list of a node; ``following[half]`` is not changed."""
     before, after = graph.previous[half], graph.following[half]
     if before >= 0:
         graph.following[before] = after

@@ -217,7 +217,7 @@ def is_current(state: Any, i: int) -> bool:
 
 @kernel
 def drop_old_entries(state: Any) -> None:
-    """Keep only current entries, and order the heap anew."""
+    """Remove outdated entries and rebuild the heap."""
     size = 0
     for i in range(state.counters[HEAP_SIZE]):
         if is_current(state, i):

@@ -1,4 +1,4 @@
-"""Documents about two things at once."""
+"""Documents with two independent topics each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from sidelight.datasets._dataset import Dataset
+from sidelight.datasets import Dataset
 
 SUBJECTS = ("aviation", "autos")
 MODES = ("real", "simulator")
@@ -57,7 +57,7 @@ def make_two_factor_documents(
 
     Examples
     --------
-    >>> from sidelight.datasets import make_two_factor_documents
+    >>> from experiments.recipes.documents import make_two_factor_documents
     >>> documents = make_two_factor_documents(100, random_state=0)
     >>> documents.data.shape, sorted(documents.extras)
     ((100, 600), ['mode', 'mode_names'])

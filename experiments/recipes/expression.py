@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from sidelight._fit.thresholds import share_of_maximum
 from sidelight._typing import FloatArray, IntArray
-from sidelight.datasets._dataset import Dataset
+from sidelight.datasets import Dataset
 
 
 def make_cyclic_expression(n_times: int = 105, *, n_genes: int = 20, width: int = 39) -> Dataset:
@@ -41,7 +41,7 @@ def make_cyclic_expression(n_times: int = 105, *, n_genes: int = 20, width: int 
 
     Examples
     --------
-    >>> from sidelight.datasets import make_cyclic_expression
+    >>> from experiments.recipes.expression import make_cyclic_expression
     >>> cycle = make_cyclic_expression()
     >>> cycle.data.shape, int(cycle.data.sum(axis=0).min())
     ((105, 20), 39)
@@ -116,7 +116,7 @@ def make_expression_curves(
 
     Examples
     --------
-    >>> from sidelight.datasets import make_expression_curves
+    >>> from experiments.recipes.expression import make_expression_curves
     >>> make_expression_curves(random_state=0)
     Dataset(45 rows, 300 features, 3 classes: Expression curves ...)
     """

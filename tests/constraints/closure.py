@@ -1,46 +1,13 @@
-"""Random statements, and their closure by brute force."""
+"""Closure of statements by brute force, and statements that a clustering satisfies."""
 
 from __future__ import annotations
 
 import itertools
-from typing import NamedTuple
 
 import numpy as np
-from hypothesis import strategies as st
+from tests.strategies import Stated
 
 from sidelight import Constraints
-
-
-class Stated(NamedTuple):
-    n: int
-    must_link: list[tuple[int, int]]
-    cannot_link: list[tuple[int, int]]
-    labels: list[int] | None
-    groups: list[int] | None
-
-    def constraints(self) -> Constraints:
-        return Constraints(
-            self.must_link,
-            self.cannot_link,
-            n_samples=self.n,
-            labels=self.labels,
-            groups=self.groups,
-        )
-
-
-@st.composite
-def stated(draw, max_rows=12, max_pairs=10, classes=True):
-    n = draw(st.integers(2, max_rows))
-    row = st.integers(0, n - 1)
-    different = st.tuples(row, row).filter(lambda pair: pair[0] != pair[1])
-    must_link = draw(st.lists(st.tuples(row, row), max_size=max_pairs))
-    cannot_link = draw(st.lists(different, max_size=max_pairs))
-    codes = st.one_of(
-        st.none(), st.lists(st.sampled_from([-1, -1, -1, 0, 1, 2]), min_size=n, max_size=n)
-    )
-    labels = draw(codes) if classes else None
-    groups = draw(codes) if classes else None
-    return Stated(n, must_link, cannot_link, labels, groups)
 
 
 def linked(s: Stated) -> np.ndarray:

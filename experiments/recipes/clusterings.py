@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight.datasets._dataset import Dataset
+from sidelight.datasets import Dataset
 from sidelight.exceptions import SidelightError
 
 
@@ -50,7 +50,7 @@ def make_two_clusterings(
 
     Examples
     --------
-    >>> from sidelight.datasets import make_two_clusterings
+    >>> from experiments.recipes.clusterings import make_two_clusterings
     >>> data = make_two_clusterings(200, n_clusters=3, random_state=0)
     >>> data.data.shape, data.extras["known"].max()
     ((200, 4), np.int64(2))
@@ -109,7 +109,7 @@ def make_several_clusterings(
 
     Examples
     --------
-    >>> from sidelight.datasets import make_several_clusterings
+    >>> from experiments.recipes.clusterings import make_several_clusterings
     >>> data = make_several_clusterings(random_state=0)
     >>> data.data.shape, data.extras["clusterings"].shape
     ((200, 20), (200, 3))

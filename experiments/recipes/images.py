@@ -10,7 +10,7 @@ from scipy.signal import fftconvolve
 from sklearn.utils import check_random_state
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight.datasets._dataset import Dataset
+from sidelight.datasets import Dataset
 
 ORIENTATIONS = (0.0, 45.0, 90.0, 135.0)
 GABOR_WAVELENGTHS = (2.0, 4.0, 8.0)
@@ -78,7 +78,7 @@ def make_texture_mosaic(
 
     Examples
     --------
-    >>> from sidelight.datasets import make_texture_mosaic
+    >>> from experiments.recipes.images import make_texture_mosaic
     >>> mosaic = make_texture_mosaic(random_state=0)
     >>> mosaic.data.shape, mosaic.extras["neighbors"].shape
     ((576, 49), (1104, 2))
@@ -149,7 +149,7 @@ def make_mondrian(
 
     Examples
     --------
-    >>> from sidelight.datasets import make_mondrian
+    >>> from experiments.recipes.images import make_mondrian
     >>> make_mondrian(128, n_sites=30, random_state=0)
     Dataset(900 rows, 24 features, 5 classes: Mondrian picture ...)
     """

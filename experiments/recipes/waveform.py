@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from sidelight.datasets._dataset import Dataset
+from sidelight.datasets import Dataset
 
 # Which two of the three triangles each class mixes.
 MIXED = ((0, 1), (0, 2), (1, 2))
@@ -43,7 +43,7 @@ def make_waveform(
 
     Examples
     --------
-    >>> from sidelight.datasets import make_waveform
+    >>> from experiments.recipes.waveform import make_waveform
     >>> make_waveform(300, random_state=0)
     Dataset(300 rows, 21 features, 3 classes: Breiman's waveforms ...)
     """

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from experiments.recipes.manifolds import ManifoldViews
 from sidelight._typing import Array, FloatArray
-from sidelight.datasets._manifold_sample import ManifoldSample, ManifoldViews
+from sidelight.datasets import ManifoldSample
 
 Random = np.random.RandomState
 
@@ -64,7 +65,7 @@ def render_objects(
 
     Examples
     --------
-    >>> from sidelight.datasets import render_objects
+    >>> from experiments.recipes.rendered import render_objects
     >>> toys = render_objects(8, 3, size=16, random_state=0)
     >>> [view.shape for view in toys.views]
     [(24, 256), (24, 256)]
@@ -120,7 +121,7 @@ def render_faces(
 
     Examples
     --------
-    >>> from sidelight.datasets import render_faces
+    >>> from experiments.recipes.rendered import render_faces
     >>> render_faces(10, size=16, random_state=0)
     ManifoldSample(10 rows, 256 features, 3 coordinates: Rendered faces ...)
     """
@@ -179,7 +180,7 @@ def render_robot_views(
 
     Examples
     --------
-    >>> from sidelight.datasets import render_robot_views
+    >>> from experiments.recipes.rendered import render_robot_views
     >>> render_robot_views(20, random_state=0).data.shape
     (20, 1024)
     """
@@ -316,7 +317,7 @@ def _nearest_surface(position: FloatArray, bearing: FloatArray) -> tuple[FloatAr
 
 
 def _panorama(distance: FloatArray, gray: FloatArray, height: int) -> FloatArray:
-    """Images in which surfaces are as tall as they are near, between ceiling and floor."""
+    """Panoramic images between ceiling and floor, in which nearer surfaces are taller."""
     level = 1 - 2 * (np.arange(height) + 0.5) / height
     tall = 1.8 / (0.6 + distance)
     # Edges are soft by about a pixel, so that images change smoothly with the position.

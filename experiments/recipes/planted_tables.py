@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from experiments.recipes._planted_columns import RECIPES, Draw
 from sidelight._typing import Array, IntArray
-from sidelight.datasets.tables._customers import MixedTable
-from sidelight.datasets.tables._mixed_recipes import RECIPES, Draw
+from sidelight.datasets import MixedTable
 from sidelight.exceptions import InvalidParameter
 
 
@@ -67,7 +67,7 @@ class PlantedTable(MixedTable):
         --------
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from sidelight.datasets import make_mixed_table
+        >>> from experiments.recipes.planted_tables import make_mixed_table
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = Path(folder, "patients.csv")
         ...     make_mixed_table("patients", 50, random_state=0).write(path)
@@ -96,7 +96,7 @@ def make_mixed_table(
     """Draw a table of mixed columns with known groups, as it would come from a file.
 
     Units differ, amounts are skewed, values are missing, and some columns only name the rows or
-    say nothing. In some tables another split of the rows, the ``nuisance``, shows in several
+    are noise. In some tables another split of the rows, the ``nuisance``, shows in several
     columns too, so that clusters that follow the columns alone are partly that.
 
     ============ ====== ============================================================ ========
@@ -128,7 +128,7 @@ def make_mixed_table(
 
     Examples
     --------
-    >>> from sidelight.datasets import make_mixed_table
+    >>> from experiments.recipes.planted_tables import make_mixed_table
     >>> table = make_mixed_table("customers", random_state=0)
     >>> table
     PlantedTable(400 rows, 10 columns, 3 classes: Customers of a shop)
@@ -159,7 +159,7 @@ def make_mixed_table(
 
 
 def _shares(rng: np.random.RandomState, n: int, shares: tuple[float, ...]) -> IntArray:
-    """Numbers of groups in random order, as many of each as its share says."""
+    """Group numbers in random order, in proportion to the shares."""
     bounds = np.floor(np.cumsum(shares) * n + 1e-9).astype(int)
     bounds[-1] = n
     groups: IntArray = np.repeat(np.arange(len(shares)), np.diff(bounds, prepend=0))
