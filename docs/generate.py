@@ -1,7 +1,8 @@
 """What the docs and the README take from the code: tables of methods, the chooser, the layers.
 
-``python docs/generate.py`` brings the README and the tables of names up to date; the
-documentation calls :func:`write_includes` when it is built.
+``python docs/generate.py`` brings the files up to date that are kept (:func:`kept`: the table of the
+README, the tables of names, the page of commands, the picture of the layers); the documentation calls
+:func:`write_includes` when it is built.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from pathlib import Path
 
 import chooser
+import commands
 import home_picture
 import layers
 import name_tables
@@ -71,18 +73,25 @@ def write_includes() -> None:
     """Write the files that the pages include."""
     for name, text in (
         ("methods_table.rst.inc", method_table()),
-        ("rooms_table.rst.inc", layers.table()),
-        ("layers.svg", layers.picture()),
         ("choose_trees.rst.inc", chooser.page()),
         ("home_picture.rst.inc", home_picture.figure()),
     ):
         (HERE / name).write_text(text, encoding="utf-8")
 
 
-if __name__ == "__main__":
+def kept() -> dict[Path, str]:
+    """Return the files of the repository that are made from the code, and what is to be in them."""
     readme = HERE.parent / "README.md"
-    readme.write_text(readme_with_table(readme.read_text(encoding="utf-8")), encoding="utf-8")
     page = HERE / "conventions.rst"
-    page.write_text(
-        name_tables.page_with_tables(page.read_text(encoding="utf-8")), encoding="utf-8"
-    )
+    return {
+        readme: readme_with_table(readme.read_text(encoding="utf-8")),
+        page: name_tables.page_with_tables(page.read_text(encoding="utf-8")),
+        HERE / "commands.rst": commands.page(),
+        HERE / "_static" / "layers.svg": layers.picture(),
+        HERE / "_static" / "rooms_table.inc": layers.table(),
+    }
+
+
+if __name__ == "__main__":
+    for path, text in kept().items():
+        path.write_text(text, encoding="utf-8")

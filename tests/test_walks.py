@@ -1,46 +1,95 @@
-"""A reader who follows the data through a fit passes few files of the family."""
+"""A reader who follows a fit, or what is known, passes few files.
+
+A walk stops at the door of another public estimator: who reads a spectral clustering need not read
+the k-means that it calls, whether that is of the same family or of another.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from tests.common import models
 
-from sidelight import Constraints
-from sidelight.cluster import MPCKMeans, PCKMeans, SizeConstrainedKMeans
-from sidelight.mixture import PenalizedMixture
+from sidelight import Constraints, catalog
+from sidelight.catalog import Method
+from sidelight.engine import threads
 
-MOST_FILES = 7
+MAX_FILES = 8
+MAX_CONSTRAINTS_FILES = 5
+
+METHODS = catalog.methods()
+PUBLIC = tuple(method.cls for method in METHODS)
 
 
-@pytest.mark.parametrize(
-    ("model", "family"),
-    [
-        (PCKMeans(3, random_state=0), "cluster"),
-        (MPCKMeans(3, random_state=0), "cluster"),
-        (SizeConstrainedKMeans(3, min_size=40, random_state=0), "cluster"),
-        (PenalizedMixture(3, random_state=0), "mixture"),
-    ],
-    ids=lambda value: type(value).__name__ if not isinstance(value, str) else value,
-)
-def test_a_fit_passes_few_files_of_its_family(model: Any, family: str) -> None:
-    X, y = load_iris(return_X_y=True)
-    known = Constraints.sample(y, 40, random_state=1)
-    model.fit(X, constraints=known)  # compiles and imports
+def walk(task: Callable[[], Any], package: str, model: type = object) -> list[str]:
+    """Files of a package that a task passes, but for those behind doors of other estimators."""
     passed: set[str] = set()
+    behind: list[FrameType] = []
 
     def note(frame: FrameType, event: str, argument: Any) -> None:
-        passed.add(frame.f_code.co_filename)
+        if behind:
+            if event == "return" and frame is behind[-1]:
+                behind.pop()
+            return
+        if event != "call" or frame.f_code.co_name == "<module>":
+            return
+        caller = frame.f_locals.get("self")
+        if isinstance(caller, PUBLIC) and type(caller) is not model:
+            behind.append(frame)
+        else:
+            passed.add(frame.f_code.co_filename.replace("\\", "/"))
 
+    before = sys.getprofile()
     sys.setprofile(note)
     try:
-        model.fit(X, constraints=known)
+        task()
     finally:
-        sys.setprofile(None)
-    folder = f"/sidelight/{family}/"
-    files = {path.replace("\\", "/") for path in passed if not path.endswith("__init__.py")}
-    own = sorted(path.partition(folder)[2] for path in files if folder in path)
-    assert 1 <= len(own) <= MOST_FILES, own
+        sys.setprofile(before)
+    folder = f"/sidelight/{package}/"
+    own = {path.partition(folder)[2] for path in passed if folder in path}
+    return sorted(path for path in own if not path.endswith("__init__.py"))
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_a_fit_passes_few_files_of_its_family(method: Method) -> None:
+    data, model = models.data_for(method), models.make(method)
+    with threads(1):  # the walk is noted in this thread
+        own = walk(lambda: model.fit(data.X, constraints=data.known), method.family, method.cls)
+    assert 1 <= len(own) <= MAX_FILES, own
+
+
+OPERATIONS: dict[str, Callable[[Constraints, Any, Any], Any]] = {
+    "pairs": lambda known, X, y: Constraints([(0, 1)], [(1, 60)], n_samples=len(y)),
+    "labels": lambda known, X, y: Constraints.from_labels(np.where(y > 0, y, -1)),
+    "groups": lambda known, X, y: Constraints.from_groups(np.where(y > 0, y, -1)),
+    "sample": lambda known, X, y: Constraints.sample(y, 60, random_state=1),
+    "closure": lambda known, X, y: known.closure(),
+    "components": lambda known, X, y: known.components(),
+    "reduce": lambda known, X, y: known.reduce(X),
+    "feasibility": lambda known, X, y: known.feasibility(3),
+    "violations": lambda known, X, y: known.violations(y),
+    "align": lambda known, X, y: known.align(X),
+    "restrict": lambda known, X, y: known[:100],
+    "union": lambda known, X, y: known | known,
+    "difference": lambda known, X, y: known - known,
+    "flip": lambda known, X, y: known.flip(0.1, random_state=0),
+    "split": lambda known, X, y: known.split(0.5, random_state=0),
+    "quality": lambda known, X, y: known.quality(X),
+    "table": lambda known, X, y: known.to_table(),
+    "summary": lambda known, X, y: known.summary(),
+}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_what_is_known_is_read_in_few_files(operation: str) -> None:
+    X, y = load_iris(return_X_y=True)
+    known = Constraints.sample(y, 40, random_state=1)
+    known |= Constraints.from_labels(np.where(np.arange(len(y)) % 10 == 0, y, -1))
+    own = walk(lambda: OPERATIONS[operation](known, X, y), "constraints")
+    assert 1 <= len(own) <= MAX_CONSTRAINTS_FILES, own

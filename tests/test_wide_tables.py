@@ -9,7 +9,7 @@ import pytest
 from sidelight.exceptions import SidelightError
 from sidelight.io import read_table
 from sidelight.io.formats import _csv
-from sidelight.runs import Request, prepare
+from sidelight.jobs import ClusterRequest, prepare
 
 
 def write_columns(path: Path, columns: dict[str, list[str]]) -> Path:
@@ -77,7 +77,7 @@ def test_notes_do_not_grow_with_the_columns(tmp_path: Path) -> None:
     assert len(notes(20)) == len(notes(200)) == 11
     assert notes(200)[-1].startswith("390 more columns look")
     in_memory = pd.DataFrame({f"x{i}_id": [1.0, 1.0, 2.0] for i in range(50)})
-    found = prepare(Request(in_memory, k=2)).notes
+    found = prepare(ClusterRequest(in_memory, k=2, raw=True)).notes
     assert len(found) == 6
     assert found[-1].startswith("45 more columns look")
 

@@ -27,7 +27,8 @@ from sidelight import Constraints
 from sidelight.cluster import KMeans, PCKMeans
 from sidelight.engine import threads
 from sidelight.evaluation import adjusted_rand_index
-from sidelight.runs import Prepared, Request, compare, prepare
+from sidelight.jobs import ClusterRequest, Prepared, prepare
+from sidelight.jobs._table._comparison import compare
 
 TITLE = "Mixed tables"
 VERDICTS = {"*": Verdict("no published figure", "the comparison is ours")}
@@ -93,13 +94,12 @@ def measure(name: str, seed: int) -> Measured | None:
         known = raw.statements(STATEMENTS, seed)
         statements = Path(folder) / "statements.csv"
         known.write(statements)
-        request = Request(
+        request = ClusterRequest(
             raw.write(Path(folder)),
             k=raw.k,
             constraints=statements,
             truth=TRUTH,
             id_column=None if raw.ids is None else raw.ids[0],
-            prepare=True,
             seed=seed,
         )
         score = Score(raw, known)
@@ -121,7 +121,7 @@ class Score:
         return adjusted_rand_index(self.y[self.free], np.asarray(labels)[self.free])
 
 
-def ways(raw: Raw, request: Request, score: Score, seed: int) -> Scores:
+def ways(raw: Raw, request: ClusterRequest, score: Score, seed: int) -> Scores:
     """Cluster the same table in the four ways that are compared."""
     numbers = raw.numbers()
     by_position = Constraints.sample(raw.y, STATEMENTS, random_state=seed)
@@ -139,7 +139,7 @@ def ways(raw: Raw, request: Request, score: Score, seed: int) -> Scores:
 # ------------------------------------------------------------------ decisions of the preparation
 
 
-def variants(request: Request, score: Score) -> Scores:
+def variants(request: ClusterRequest, score: Score) -> Scores:
     """Score of the default, and how much it changes if one decision is another."""
     prepared = prepare(request)
     default = score(fitted(prepared, prepared.X))
@@ -256,7 +256,7 @@ VARIANTS: Mapping[str, Callable[[Prepared], np.ndarray]] = {
 # ------------------------------------------------------------------ compare
 
 
-def compared(request: Request, score: Score, numbers: Any = None) -> tuple[Scores, str]:
+def compared(request: ClusterRequest, score: Score, numbers: Any = None) -> tuple[Scores, str]:
     """Score every candidate of compare, and say which it chose."""
     k = request.k if numbers is None else sorted({*numbers, request.k})
     found = compare(replace(request, k=k), n_jobs=1).comparison

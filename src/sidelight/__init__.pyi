@@ -13,6 +13,7 @@ from . import explanation as explanation
 from . import feature_selection as feature_selection
 from . import graphs as graphs
 from . import io as io
+from . import jobs as jobs
 from . import manifold as manifold
 from . import metric as metric
 from . import mixture as mixture
@@ -20,13 +21,12 @@ from . import preparation as preparation
 from . import privacy as privacy
 from . import relational as relational
 from . import report as report
-from . import runs as runs
 from . import semi_supervised as semi_supervised
 from . import tags as tags
 from ._progress import progress as progress
 from .constraints import Constraints as Constraints
 from .constraints import KnownSplits as KnownSplits
 from .constraints import Relations as Relations
-from .runs._explain import explain as explain
+from .jobs._table._explain import explain as explain
 
 __version__: str

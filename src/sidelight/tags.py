@@ -66,7 +66,7 @@ KINDS: dict[str, Kind] = {
         Kind(
             "transformer",
             "new features of the rows",
-            "transform",
+            "embed",
             "-d",
             "Distances and projections",
         ),

@@ -176,7 +176,7 @@ def _data(choose: random.Random, files: Files) -> Case:
     if not strange and choose.random() < 0.1:
         other = ["check", table, "-c", "known.csv"], ["evaluate", table, "--truth", "good.csv"]
         case.arguments = choose.choice(other)
-        case.arguments += ["--label-column", "class"] if case.arguments[0] == "evaluate" else []
+        case.arguments += ["--truth-column", "class"] if case.arguments[0] == "evaluate" else []
     return case
 
 
@@ -351,7 +351,7 @@ def _others(choose: random.Random, files: Files) -> Case:
     if command in ("predict", "explain"):
         return Case([command, choose.choice(files.models), table])
     if command == "map":
-        return Case(["transform", table, "--model", choose.choice(files.models)])
+        return Case(["predict", choose, table.choice(files.models)])
     if command == "methods":
         return Case(["methods", choose.choice(["kmeans", *words]), "--knowledge", *words[:1]])
     if command == "check":
@@ -363,7 +363,7 @@ def _others(choose: random.Random, files: Files) -> Case:
         Path("good-labels.csv").write_text("id,cluster\np0,1\np1,0\np2,1\n")
         labels = choose.choice(["good-labels.csv"] * 20 + tables)
         column = choose.choice(["class", "class", "a", "zz", ""])
-        return Case(["evaluate", labels, "--truth", table, "--label-column", column])
+        return Case(["evaluate", labels, "--truth", table, "--truth-column", column])
     if command == "sample":
         arguments = ["sample", table, "--label-column", choose.choice(["class"] * 5 + ["a", "zz"])]
         protocols = ["random", "level", "disjoint", "balanced", "chunklets", "teachers", "abc"]
@@ -378,11 +378,16 @@ def _others(choose: random.Random, files: Files) -> Case:
     answers = choose.choice([f"{choose.random()}.jsonl", "good.csv", "pipe.csv", "loop.csv", ""])
     typed = [choose.choice(["s", "d", "k", "u", "h", "s p0 p1", "d 'p", "\x00", "", "x y z"])] * 5
     arguments = ["ask", table, "-k", choose.choice(["3", "2", *words]), "--answers", answers]
-    arguments += ["--strategy", choose.choice(strategies), "--budget", choose.choice(["3", *words])]
+    arguments += [
+        "--strategy",
+        choose.choice(strategies),
+        "--questions",
+        choose.choice(["3", *words]),
+    ]
     if choose.random() < 0.2:  # pairs of a list
         listed = choose.choice(["doubtful.csv", "doubtful.csv", *files.related, *files.damaged])
         arguments = ["ask", "good.csv", "--pairs", listed, "--answers", answers]
-        arguments += ["--budget", choose.choice(["3", *words])]
+        arguments += ["--questions", choose.choice(["3", *words])]
     elif choose.random() < 0.4:  # a classifier, which has no number of clusters
         arguments[1:4] = [choose.choice(["half.csv", "half.csv", table])]
         methods = ["pairwise-svc", "pairwise-logistic-regression", "harmonic", "kmeans"]

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sidelight import runs
-from sidelight.runs import Request
+from sidelight import jobs
+from sidelight.jobs import ClassifyRequest, ClusterRequest, EmbedRequest
 
 
 @dataclass
@@ -388,17 +388,17 @@ def _known_files() -> list[str]:
 
 
 def _models() -> list[str]:
-    asked = Request("good.csv", method="rca", constraints="known.csv", truth="class")
+    asked = EmbedRequest("good.csv", method="rca", constraints="known.csv", truth="class", raw=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        runs.run(Request("good.csv", k=3, truth="class")).save("kmeans.skops")
-        runs.run(asked).save("rca.skops")
-        mixed = Request("customers.csv", k=3, truth="class", prepare=True)
-        runs.run(mixed).save("mixed.skops")
-        runs.run(replace(mixed, k=2, method="constrained-pca")).save("map.skops")
-        classes = Request("half.csv", labels="class", command="classify")
+        jobs.run(ClusterRequest("good.csv", k=3, truth="class", raw=True)).save("kmeans.skops")
+        jobs.run(asked).save("rca.skops")
+        mixed = ClusterRequest("customers.csv", k=3, truth="class")
+        jobs.run(mixed).save("mixed.skops")
+        jobs.run(replace(mixed, k=2, method="constrained-pca")).save("map.skops")
+        classes = ClassifyRequest("half.csv", labels="class", raw=True)
         for method in ("harmonic", "tsvm"):
-            runs.run(replace(classes, method=method)).save(f"{method}.skops")
+            jobs.run(replace(classes, method=method)).save(f"{method}.skops")
     content = Path("kmeans.skops").read_bytes()
     Path("cut.skops").write_bytes(content[:-30])
     Path("damaged.skops").write_bytes(content[:300] + b"\x00" * 50 + content[350:])

@@ -86,9 +86,8 @@ def related(choose: random.Random, files: Files) -> Case:
         ("-c", choose.choice([*files.known, *files.damaged])),
         ("--seed", choose.choice(["1", "-1", "abc"])),
         ("-o", choose.choice(["out.csv", "out.parquet", "good.csv", "scored.csv"]), "--force"),
+        ("--report", "out.html", "--force"),
     ]
-    if method.kind.command != "consensus":
-        others.append(("--report", "out.html", "--force"))
     for other in choose.sample(others, choose.choice([0, 1, 1, 2])):
         arguments += other
     return Case(arguments)
@@ -131,7 +130,7 @@ def alternatives(choose: random.Random, files: Files) -> Case:
         ("--avoid", choose.choice(columns)),
         ("--avoid", choose.choice(columns)),
         ("--avoid", choose.choice([*files.known, *files.damaged, *files.tables])),
-        ("-n", choose.choice(["1", "1", "2", "3", "0", "-1", "abc", "2.5"])),
+        ("--number", choose.choice(["1", "1", "2", "3", "0", "-1", "abc", "2.5"])),
         ("--truth-column", choose.choice(["class", "a", "zz"])),
         ("--drop", choose.choice(["class", "a", "a,b,c", "zz"])),
         ("--columns", choose.choice(["a,b", "class", "a,class", "zz"])),
@@ -235,13 +234,14 @@ def published(choose: random.Random, files: Files) -> Case:
             "2",
             "--diversity",
             "recursive",
-            "--c",
+            "--recursive-c",
             choose.choice(words),
         ),
     ]
-    arguments = [choose.choice(["anonymize"] * 3 + ["check-anonymity"]), table]
-    arguments += ["--quasi", choose.choice(columns)]
-    if arguments[0] == "anonymize":
+    checks = choose.random() < 0.25
+    arguments = ["anonymize", table, "--quasi", choose.choice(columns)]
+    arguments += ["--check"] if checks else []
+    if not checks:
         hierarchies = ["", "a", "a=", "=b", "a=known.csv", f"a={choose.choice(files.damaged)}"]
         others += [
             ("--keep", choose.choice(columns)),

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sidelight import KnownSplits
+from sidelight import KnownSplits, jobs
 from sidelight.cluster import ConditionalInformationBottleneck, find_alternatives
 from sidelight.evaluation import adjusted_rand_index
+from sidelight.jobs import AlternativesRequest
 from sidelight.preparation import TablePreparer
-from sidelight.runs import AlternativesRequest, Request, alternatives
 
 COUNTRY = np.array(["=it", "no"])
 
@@ -51,7 +51,7 @@ def test_the_splits_are_those_of_the_estimator(table, run):
     import pandas as pd
 
     ended = run(
-        *("alternatives", "shop.csv", "-k", "2", "-n", "2", "--avoid", "country"),
+        *("alternatives", "shop.csv", "-k", "2", "--number", "2", "--avoid", "country"),
         *("--truth-column", "habit", "-o", "s.csv", "--report", "s.html"),
     )
     assert ended.code == 0, ended.err
@@ -73,13 +73,13 @@ def test_the_splits_are_those_of_the_estimator(table, run):
     page = Path("s.html").read_text(encoding="utf-8")
     assert "country against alternative 1" in page
     assert "alternative 1 against alternative 2" in page
-    assert "sidelight alternatives shop.csv -k 2" in page
-    assert "--avoid country -n 2" in page
+    command = "sidelight alternatives shop.csv -k 2 --avoid country --truth-column habit"
+    assert command in page
 
 
 def test_facts_for_machines(table, run):
     facts = run(
-        *("alternatives", "shop.csv", "-k", "2", "-n", "2", "--avoid", "country"),
+        *("alternatives", "shop.csv", "-k", "2", "--number", "2", "--avoid", "country"),
         *("--drop", "habit", "--json"),
     ).json
     assert facts["command"] == "alternatives"
@@ -105,7 +105,7 @@ def test_without_anything_to_avoid_the_first_split_is_the_clearest(table, run):
 
 
 def test_an_output_is_avoided_by_the_next_run(table, run):
-    command = ("alternatives", "shop.csv", "-k", "2", "-n", "1", "--drop", "country,habit")
+    command = ("alternatives", "shop.csv", "-k", "2", "--number", "1", "--drop", "country,habit")
     assert run(*command, "-o", "first.csv").code == 0
     assert adjusted_rand_index(table["country"], splits_in("first.csv")["alternative_1"]) == 1.0
     facts = run(*command, "--avoid", "first.csv", "--json").json
@@ -122,7 +122,7 @@ def test_files_of_splits_are_read_by_id(table, run):
         {"id": np.array(table["id"])[order], "land": table["country"][order]},
     )
     facts = run(
-        *("alternatives", "shop.csv", "-k", "2", "-n", "1", "--drop", "country,habit"),
+        *("alternatives", "shop.csv", "-k", "2", "--number", "1", "--drop", "country,habit"),
         *("--avoid", "known.csv", "--json"),
     ).json
     assert adjusted_rand_index(table["habit"], np.ravel(facts["labels"])) > 0.95
@@ -130,7 +130,7 @@ def test_files_of_splits_are_read_by_id(table, run):
 
 def test_numbers_are_avoided_by_the_bottleneck(table, run):
     facts = run(
-        *("alternatives", "shop.csv", "-k", "2", "-n", "1", "--drop", "country,habit"),
+        *("alternatives", "shop.csv", "-k", "2", "--number", "1", "--drop", "country,habit"),
         *("--avoid", "rent", "--json"),
     ).json
     assert facts["method"] == "conditional-information-bottleneck"
@@ -147,7 +147,7 @@ def test_gaps_of_avoided_columns_are_told(table, run):
     fields = text[1].split(",")
     fields[2] = fields[4] = ""
     Path("shop.csv").write_text("\n".join([text[0], ",".join(fields), *text[2:]]), encoding="utf-8")
-    command = ("alternatives", "shop.csv", "-k", "2", "-n", "1", "--drop", "habit", "--json")
+    command = ("alternatives", "shop.csv", "-k", "2", "--number", "1", "--drop", "habit", "--json")
     facts = run(*command, "--avoid", "country").json
     assert facts["avoided"][0]["n_classes"] == 3
     assert any("'country' is missing in 1 row" in note for note in facts["notes"])
@@ -155,9 +155,47 @@ def test_gaps_of_avoided_columns_are_told(table, run):
     assert any("'rent' has 1 gap, filled with its median" in note for note in facts["notes"])
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--avoid", "country"),
+        ("--drop", "country"),
+        ("--avoid", "rent", "--drop", "country"),
+        ("--avoid", "country", "-m", "cond-ens"),
+    ],
+)
+def test_a_saved_model_gives_the_splits_again(table, run, arguments):
+    command = ("alternatives", "shop.csv", "-k", "2", "--drop", "habit", *arguments)
+    assert run(*command, "-o", "s.csv", "--save", "m.skops").code == 0
+    ended = run("predict", "m.skops", "shop.csv", "-o", "p.csv")
+    assert ended.code == 0, ended.err
+    assert splits_in("p.csv") == splits_in("s.csv")
+    assert "features alone" not in ended.err
+    lines = Path("shop.csv").read_text(encoding="utf-8").splitlines()
+    Path("one.csv").write_text("\n".join(lines[:2]), encoding="utf-8")
+    facts = run("predict", "m.skops", "one.csv", "--json").json
+    names = ("alternative_1", "alternative_2")
+    assert facts["labels"] == [[int(splits_in("s.csv")[name][0]) for name in names]]
+    assert [sum(facts["sizes"][name].values()) for name in names] == [1, 1]
+
+
+def test_rows_without_the_avoided_columns_are_assigned_by_their_features(table, run):
+    given = ("alternatives", "shop.csv", "-k", "2", "--avoid", "country", "--drop", "habit")
+    assert run(*given, "-o", "s.csv", "--save", "m.skops").code == 0
+    put_csv("less.csv", {name: table[name] for name in ("id", "income", "rent", "orders")})
+    ended = run("predict", "m.skops", "less.csv", "-o", "p.csv")
+    assert ended.code == 0, ended.err
+    assert "Rows are assigned by their features alone" in ended.err
+    assert adjusted_rand_index(table["habit"], splits_in("p.csv")["alternative_1"]) > 0.9
+    put_csv("known.csv", {"id": table["id"], "land": table["country"]})
+    given = ("alternatives", "less.csv", "-k", "2", "--avoid", "known.csv", "--number", "1")
+    assert run(*given, "--save", "m.skops").code == 0
+    assert "by their features alone" in run("predict", "m.skops", "less.csv").err
+
+
 def test_class_names_stay_as_they_are_written(table, run):
     ended = run(
-        *("alternatives", "shop.csv", "-k", "2", "-n", "1", "--avoid", "country"),
+        *("alternatives", "shop.csv", "-k", "2", "--number", "1", "--avoid", "country"),
         *("--drop", "habit", "--report", "r.html", "-q"),
     )
     assert ended.code == 0
@@ -179,7 +217,7 @@ def test_class_names_stay_as_they_are_written(table, run):
         (("--avoid", "strange.csv"), 1, "the id 'zz' does not occur in the data"),
         (("--avoid", "twice.csv"), 1, "the id 'c1' occurs twice"),
         (("--avoid", "many.csv"), 1, "'s' has 60 classes for 120 rows, and at most 40"),
-        (("-n", "0"), 2, "-n must be at least 1, got 0"),
+        (("--number", "0"), 2, "--number must be a whole number of at least 1, got 0"),
         (("-m", "kmeans"), 2, "kmeans gives a cluster for every row"),
         (("-m", "cond-ens", "--set", "n_local=0"), 1, "--set n_local must be"),
         (
@@ -212,10 +250,10 @@ def test_the_number_of_clusters_is_asked_for(table, run):
 def test_too_many_alternatives_say_how_many_there_can_be(table, run):
     noise = np.random.default_rng(0).normal(size=(8, 60)).round(3)
     put_csv("noise.csv", {f"x{j}": values for j, values in enumerate(noise)})
-    ended = run("alternatives", "noise.csv", "-k", "6", "-n", "4", "-q")
+    ended = run("alternatives", "noise.csv", "-k", "6", "--number", "4", "-q")
     assert ended.code == 1
     assert "cut the 60 rows into" in ended.err
-    assert "Or ask for 2 alternatives only, -n 2." in ended.err
+    assert "Or ask for 2 alternatives only, --number 2." in ended.err
 
 
 # --- in Python ------------------------------------------------------------------------------------
@@ -225,7 +263,7 @@ def test_splits_in_memory_and_columns_of_a_data_frame(table):
     import pandas as pd
 
     frame = pd.read_csv("shop.csv", index_col="id").drop(columns="habit")
-    by_name = alternatives(AlternativesRequest(Request(frame, k=2, prepare=True), "country", 1))
+    by_name = jobs.run("alternatives", data=frame, k=2, avoid="country", number=1)
     rows = frame.drop(columns="country")
     forms = (
         {"country": frame["country"]},
@@ -234,9 +272,9 @@ def test_splits_in_memory_and_columns_of_a_data_frame(table):
         [KnownSplits(frame["country"])],
     )
     for given in forms:
-        found = alternatives(AlternativesRequest(Request(rows, k=2, prepare=True), given, 1))
+        found = jobs.run("alternatives", data=rows, k=2, avoid=given, number=1)
         np.testing.assert_array_equal(found.labels, by_name.labels)
-        assert found.asked.command_line() is None
+        assert found.request.command_line() is None
     assert by_name.alternatives[0].labels.shape == (120,)
     assert by_name.names == ["alternative_1"]
     assert (
@@ -246,15 +284,14 @@ def test_splits_in_memory_and_columns_of_a_data_frame(table):
 
 
 def test_the_command_line_of_a_request():
-    rows = Request("a b.csv", k=3, prepare=True)
-    asked = AlternativesRequest(rows, ("country", "old.csv"), 3)
+    asked = AlternativesRequest("a b.csv", k=3, avoid=("country", "old.csv"), number=3)
     assert asked.command_line() == (
-        "sidelight alternatives 'a b.csv' -k 3 --seed 0 --avoid country --avoid old.csv -n 3"
+        "sidelight alternatives 'a b.csv' -k 3 --number 3 --avoid country --avoid old.csv"
     )
 
 
 def test_a_column_that_is_named_as_a_feature_stays_one(table):
-    request = Request("shop.csv", k=2, prepare=True, columns=["orders", "country"])
-    found = alternatives(AlternativesRequest(request, "country", 1))
+    columns = ["orders", "country"]
+    found = jobs.run("alternatives", data="shop.csv", k=2, columns=columns, avoid="country")
     assert any("country" in name for name in found.features_in)
     assert found.known.names == ("country",)

@@ -1,4 +1,4 @@
-"""``sidelight anonymize`` and ``check-anonymity``: published files keep what was asked for."""
+"""``sidelight anonymize``, also with ``--check``: published files keep what was asked for."""
 
 import json
 import os
@@ -15,14 +15,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pycanon import anonymity
 
+from sidelight import jobs
 from sidelight.exceptions import InvalidRequest, SidelightError
+from sidelight.jobs import AnonymizeRequest
+from sidelight.jobs.anonymize import _publish
 from sidelight.privacy import Anonymizer, check_anonymity
-from sidelight.runs import AnonymizeRequest, anonymize
-from sidelight.runs.privacy import _publish
 
 QUASI = ["age", "zip", "sex"]
 ASKED = ("--quasi", "age,zip,sex", "--sensitive", "diagnosis", "--identifiers", "name,email")
 OUT = ("-o", "out.csv")
+CHECK = ("anonymize", "out.csv", "--check")
 
 
 def people(n: int = 120, seed: int = 0) -> pd.DataFrame:
@@ -78,7 +80,7 @@ def test_the_written_file_keeps_what_was_asked_for(table, run):
 
 @pytest.mark.parametrize("model", ["distinct", "entropy", "recursive"])
 def test_every_model_of_diversity(table, run, model):
-    asked = ("-k", "4", "-l", "3", "--diversity", model, "--c", "2", "--json")
+    asked = ("-k", "4", "-l", "3", "--diversity", model, "--recursive-c", "2", "--json")
     ended = run("anonymize", "people.csv", *ASKED, *asked, *OUT)
     facts = ended.json
     assert ended.code == 0, facts
@@ -121,12 +123,14 @@ def test_random_tables_are_confirmed_by_pycanon(n, k, least, seed, share):
         data, out = Path(folder) / "data.csv", Path(folder) / "out.csv"
         frame.to_csv(data, index=False)
         quasi = ["q1", "q2", "q3"]
-        request = AnonymizeRequest(data, quasi, ["s"], k=k, l=least, suppress=share, seed=seed)
+        request = AnonymizeRequest(
+            data, quasi=quasi, sensitive=["s"], k=k, l=least, suppress=share, seed=seed
+        )
         if n < k or frame["s"].nunique() < least:  # else all rows can be one class
             with pytest.raises(SidelightError, match=r"^(?!.*mistake)"):
-                anonymize(request)
+                jobs.run(request)
             return
-        found = anonymize(request)
+        found = jobs.run(request)
         found.write(published=out)
         written = pd.read_csv(out, dtype=str, keep_default_na=False)
     assert anonymity.k_anonymity(written, quasi) >= k
@@ -183,6 +187,32 @@ def test_tables_of_all_kinds(table, run, kind):
     assert "Zürich" in Path("out.csv").read_text(encoding="utf-8")
 
 
+def test_workbooks_are_counted_as_other_files(table, run):
+    frame = table.assign(ward=np.where(table["sex"] == "f", "=1+1", "#N/A"))
+    frame.to_csv("people.csv", index=False)
+    asked = ("--quasi", "age,zip", "--sensitive", "income", "--keep", "ward")
+    ended = run("anonymize", "people.csv", *asked, "-o", "out.xlsx")
+    assert ended.code == 0, ended.err
+    assert "counted in the written file" in ended.out
+    found = pd.read_excel("out.xlsx", keep_default_na=False)
+    assert anonymity.k_anonymity(found.astype(str), ["age", "zip"]) >= 5
+    assert sorted(found["income"]) == sorted(table["income"])
+    assert set(found["ward"]) == {"=1+1", "#N/A"}
+    assert run("anonymize", "out.xlsx", "--check", "--quasi", "age,zip").code == 0
+    safe = run("anonymize", "people.csv", *asked, "-o", "safe.xlsx", "--spreadsheet-safe")
+    assert safe.code == 0, safe.err
+    assert "'=1+1" in set(pd.read_excel("safe.xlsx", keep_default_na=False)["ward"])
+
+
+def test_what_a_workbook_cannot_hold_is_not_shown(table, run):
+    table.assign(ward="secret\x01ward").to_csv("people.csv", index=False)
+    ended = run("anonymize", "people.csv", *ASKED, "--keep", "ward", "-o", "out.xlsx")
+    assert ended.code == 1
+    assert "write it as .csv or .parquet" in ended.err
+    assert "secret" not in ended.out + ended.err
+    assert not leftovers()
+
+
 def test_missing_quasi_identifiers_are_published_as_missing(table, run):
     table.loc[::7, "age"] = np.nan
     table.loc[::5, "zip"] = None
@@ -209,7 +239,7 @@ def test_spreadsheets_run_nothing(table, run):
     table = table.rename(columns={"ward": "=ward"})
     table["=ward"] = np.where(table["sex"] == "f", "=1+1", "west")
     table.to_csv("people.csv", index=False)
-    ended = run("anonymize", "people.csv", *ASKED, "--keep", "=ward", "--safe-ids", *OUT)
+    ended = run("anonymize", "people.csv", *ASKED, "--keep", "=ward", "--spreadsheet-safe", *OUT)
     assert ended.code == 0, ended.err
     found = read()
     assert set(found["'=ward"]) == {"'=1+1", "west"}
@@ -310,13 +340,14 @@ def test_spellings_of_a_sensitive_value_are_one(table, run):
         (("--quasi", "zip", "--hierarchy", "zip=a", "--hierarchy", "zip=b"), 2, "twice"),
         (("--quasi", "zip", "--hierarchy", "zip=nowhere.csv"), 1, "nowhere.csv"),
         (("--quasi", "age", "-o", "people.csv"), 2, "read here and would be lost"),
-        (("--quasi", "age", "-o", "out.xlsx"), 1, "should end in .csv"),
+        (("--quasi", "age", "-o", "out.xls"), 1, "should end in .csv"),
         (("--quasi", "age", "-o", "out.npy"), 1, "should end in .csv"),
         (("--quasi", "age", "--set", "k=3"), 2, "by -k and by --set"),
         (("--quasi", "age", "--set", "sizes=3"), 2, "sizes"),
         (("--quasi", "age", "-m", "kmeans"), 2, "sidelight cluster"),
-        (("--quasi", "age", "--suppress", "2"), 1, "--suppress must be"),
-        (("--quasi", "age", "--diversity", "most"), 1, "--diversity must be one of"),
+        (("--quasi", "age", "--suppress", "2"), 2, "--suppress must be"),
+        (("--quasi", "age", "--diversity", "most"), 2, "--diversity must be one of"),
+        (("--quasi", "age", "--recursive-c", "0"), 2, "--recursive-c must be"),
     ],
 )
 def test_bad_requests(table, run, arguments, code, words):
@@ -395,15 +426,33 @@ def test_rows_without_names_of_columns(table, run):
 
 def test_requests_in_python(table):
     with pytest.raises(InvalidRequest, match=r"k=1 protects nobody"):
-        anonymize(AnonymizeRequest("people.csv", ["age"], k=1))
-    found = anonymize(AnonymizeRequest("people.csv", "age", "diagnosis", k=3))
+        jobs.run("anonymize", data="people.csv", quasi=["age"], k=1)
+    found = jobs.run("anonymize", data="people.csv", quasi="age", sensitive="diagnosis", k=3)
     assert found.promise.quasi == ("age",)
     assert "Person" not in repr(found)
-    command = AnonymizeRequest("people.csv", ["age"], ["s"], k=3, l=2).command_line()
-    assert command == (
-        "sidelight anonymize people.csv --quasi age --sensitive s -k 3 -l 2 --diversity distinct "
-        "--seed 0"
-    )
+    asked = AnonymizeRequest("people.csv", quasi="age", sensitive=["s", "t"], k=3, l=2)
+    command = "sidelight anonymize people.csv --quasi age --sensitive s,t -k 3 -l 2"
+    assert asked.command_line() == command
+    asked = AnonymizeRequest("people.csv", quasi="zip", hierarchies={"zip": Path("zip.csv")})
+    command = "sidelight anonymize people.csv --quasi zip --hierarchy zip=zip.csv"
+    assert asked.command_line() == command
+    assert asked.inputs == [Path("people.csv"), Path("zip.csv")]
+    with pytest.raises(InvalidRequest, match="must be a file"):
+        jobs.run("anonymize", data=table, quasi="age")
+
+
+def test_a_notebook_shows_nothing_about_single_rows(table):
+    table.loc[0, ["age", "zip", "diagnosis"]] = [111, "Timbuktu", "kuru"]
+    table.to_csv("people.csv", index=False)
+    found = jobs.run("anonymize", data="people.csv", quasi=QUASI, sensitive="diagnosis", k=4)
+    shown = found._repr_html_()
+    assert "counted in memory" in shown
+    assert found.row_values() == {}
+    found.write(published="out.csv")
+    assert found.facts()["checked"] == "file"
+    assert "counted in the written file" in found._repr_html_()
+    for secret in ("Timbuktu", "kuru", "Person Nr", "example.org"):
+        assert secret not in shown
 
 
 # --- sabotage -------------------------------------------------------------------------------------
@@ -506,12 +555,12 @@ def test_what_goes_wrong_while_writing_is_found_in_the_file(table, run, monkeypa
     assert not leftovers()
 
 
-# --- check-anonymity ------------------------------------------------------------------------------
+# --- the count of a published table ---------------------------------------------------------------
 
 
 def test_the_check_of_a_received_table(table, run):
     run("anonymize", "people.csv", *ASKED, "-k", "6", "-l", "2", *OUT)
-    asked = ("check-anonymity", "out.csv", "--quasi", "age,zip,sex", "--sensitive", "diagnosis")
+    asked = (*CHECK, "--quasi", "age,zip,sex", "--sensitive", "diagnosis")
     ended = run(*asked, "-k", "6", "-l", "2")
     assert (ended.code, "Kept." in ended.out) == (0, True)
     ended = run(*asked, "-k", "60", "--json")
@@ -522,6 +571,36 @@ def test_the_check_of_a_received_table(table, run):
     assert "k = 60 asked for" in facts["problems"][0]
     ended = run(*asked, "-k", "2", "-l", "9")
     assert (ended.code, "Not kept." in ended.out) == (1, True)
-    assert run("check-anonymity", "out.csv", "--quasi", "agee").code == 1
-    assert run("check-anonymity", "out.csv", "--quasi", "age", "-l", "2").code == 2
-    assert json.loads(run("check-anonymity", "no.csv", "--quasi", "age", "--json").out)["error"]
+    assert "Nothing was written" not in ended.out
+    assert run(*CHECK, "--quasi", "agee").code == 1
+    assert run(*CHECK, "--quasi", "age", "-l", "2").code == 2
+    ended = run("anonymize", "no.csv", "--check", "--quasi", "age", "--json")
+    assert json.loads(ended.out)["error"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("-o", "new.csv"), "--check only counts, and writes nothing"),
+        (("--report", "new.html"), "--check only counts, and writes nothing"),
+        (("--keep", "ward"), "--check only counts: leave --keep out"),
+        (("--set", "n_init=2"), "--check only counts: leave --set out"),
+        (("--seed", "3"), "--check only counts: leave --seed out"),
+    ],
+)
+def test_a_check_makes_nothing(table, run, arguments, words):
+    ended = run("anonymize", "people.csv", "--check", "--quasi", "sex", *arguments)
+    assert ended.code == 2
+    assert words in ended.err
+    assert not leftovers()
+
+
+def test_a_check_in_python(table):
+    found = jobs.run("anonymize", data=table, quasi="sex", k=5, check=True)
+    assert found.exit_code == 0
+    assert found.check.k_reached == table["sex"].value_counts().min()
+    found = jobs.run("anonymize", data=table, quasi="name", k=5, check=True)
+    assert found.exit_code == 1
+    assert found.facts()["table"] == "table in memory"
+    with pytest.raises(InvalidRequest, match="writes nothing"):
+        found.write(published="new.csv")

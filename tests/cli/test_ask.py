@@ -226,7 +226,7 @@ def test_json_has_the_answers_and_the_clusters(piped):
 @pytest.mark.parametrize("strategy", ["explore-consolidate", "min-max", "npu", "cobras", "random"])
 def test_every_strategy_asks_until_its_budget(piped, strategy):
     lines = ["k"] * 4 + ["d"] * 20
-    ended = piped(lines, "--strategy", strategy, "--budget", 6, "--json", "--scale", "range")
+    ended = piped(lines, "--strategy", strategy, "--questions", 6, "--json", "--scale", "range")
     assert ended.code == 0, ended.err
     assert (ended.json["answers"]["asked"], ended.json["answers"]["ended"]) == (6, "budget")
     assert ended.json["answers"]["skipped"] == 4
@@ -264,7 +264,7 @@ def test_what_is_known_beforehand_is_not_asked(piped):
     ("arguments", "code", "words"),
     [
         (["--strategy", "best"], 2, "no strategy 'best'"),
-        (["--budget", -1], 2, "--budget"),
+        (["--questions", -1], 2, "--questions"),
         (["-o", "nowhere/labels.csv"], 1, "does not exist"),
         (["--report", "report.pdf"], 1, "should end in .html"),
         (["--answers", "things.csv"], 2, "things.csv"),

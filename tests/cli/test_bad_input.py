@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sidelight.cli._app import app
-from sidelight.runs import Prepared
+from sidelight.jobs import Prepared
 
 GOOD = "id,a,b\n" + "".join(f"p{i},{i % 3},{i // 3}\n" for i in range(9))
 HEADER = "i,j,kind\n"
@@ -55,7 +55,7 @@ BAD = {
     "weight": ({}, (*CLUSTER, "--weight", "a=much"), ["--weight a=much", "number"], 2),
     "negative weight": ({}, (*CLUSTER, "--weight", "a=-1"), ["'a'", "at least 0", "-1"], 1),
     "weight of no column": ({}, (*CLUSTER, "--weight", "aa=2"), ["no column 'aa'"], 1),
-    "scale": ({}, (*CLUSTER, "--scale", "big"), ["scale", "robust", "big"], 1),
+    "scale": ({}, (*CLUSTER, "--scale", "big"), ["scale", "robust", "big"], 2),
     "kinds of raw": ({}, (*RAW, "--as", "a=log"), ["--as", "--raw"], 2),
     "weights of raw": ({}, (*RAW, "--weight", "a=2"), ["--weight", "--raw"], 2),
     "scale of raw": ({}, (*RAW, "--scale", "robust"), ["--scale", "--raw"], 2),
@@ -101,19 +101,30 @@ BAD = {
     "nothing to check": ({}, ("check", "data.csv"), ["--constraints"], 2),
     "protocol": (
         {},
-        ("sample", "data.csv", "--label-column", "a", "-n", "3", "--protocol", "p", "-o", "s.csv"),
+        (
+            "sample",
+            "data.csv",
+            "--label-column",
+            "a",
+            "--number",
+            "3",
+            "--protocol",
+            "p",
+            "-o",
+            "s.csv",
+        ),
         ["'p'", "random"],
-        1,
+        2,
     ),
     "too many pairs": (
         {},
-        ("sample", "data.csv", "--label-column", "a", "-n", "999", "-o", "s.csv"),
+        ("sample", "data.csv", "--label-column", "a", "--number", "999", "-o", "s.csv"),
         ["999"],
         1,
     ),
     "labels": (
         {"labels.csv": "id,group\np0,1\n"},
-        ("evaluate", "labels.csv", "--truth", "data.csv", "--label-column", "a"),
+        ("evaluate", "labels.csv", "--truth", "data.csv", "--truth-column", "a"),
         ["labels.csv", "'cluster'"],
         1,
     ),
@@ -123,7 +134,7 @@ BAD = {
 
 #: Cases that only the fit can know, when it has been told what becomes of the columns.
 IN_THE_FIT = {"k too large", "k zero", "contradiction", "infeasible"}
-PREPARED = "2 columns of numbers, scaled to variance 1 (--raw takes them as they are)\n"
+PREPARED = "2 columns of numbers, scaled to variance 1 (--raw takes them unscaled)\n"
 
 
 @pytest.mark.parametrize("case", BAD)
@@ -163,7 +174,7 @@ def test_our_own_mistakes_are_told_without_a_traceback(run, put, monkeypatch):
     def broken(*args, **kwargs):
         raise KeyError("lost")
 
-    monkeypatch.setattr(Prepared, "fit", broken)
+    monkeypatch.setattr(Prepared, "run", broken)
     ended = run(*CLUSTER)
     assert ended.code == 1
     assert "KeyError" in ended.err
@@ -180,7 +191,7 @@ def test_ctrl_c_is_130_and_writes_nothing(run, put, monkeypatch, as_json):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Prepared, "fit", interrupted)
+    monkeypatch.setattr(Prepared, "run", interrupted)
     ended = run(*CLUSTER, "-o", "labels.csv", *(["--json"] if as_json else []))
     assert ended.code == 130
     assert "Interrupted" in (ended.json["error"] if as_json else ended.err)
@@ -193,7 +204,7 @@ def test_a_system_error_names_the_file(run, put, monkeypatch):
     def broken(*args, **kwargs):
         raise OSError(errno.EIO, "Input/output error", "data.csv")
 
-    monkeypatch.setattr(Prepared, "fit", broken)
+    monkeypatch.setattr(Prepared, "run", broken)
     assert "data.csv: Input/output error" in run(*CLUSTER).err
 
 

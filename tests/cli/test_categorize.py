@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sidelight import jobs
 from sidelight.cluster import TextCategories
 from sidelight.datasets import make_category_corpus
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.feature_selection import GiniScore
-from sidelight.runs import CategorizeRequest, categorize, load_model, predict
+from sidelight.jobs import CategorizeRequest, load_model
 
 
 def frame_of(n=600, seed=0, **options):
@@ -90,7 +91,7 @@ def test_new_documents_by_the_saved_model(pages, run):
     head = ["id", "category", "cosine", "why", "category_2", "cosine_2", "why_2"]
     assert list(rows[0])[:7] == head
     assert rows[3]["category"] == rows[3]["why"] == ""
-    found = categorize(CategorizeRequest("pages.csv", labels="class"))
+    found = jobs.run("categorize", data="pages.csv", labels="class")
     ranking = found.estimator.rank(found.X[:50], 3)
     names = found.estimator.category_names_
     for i, row in enumerate(rows):
@@ -117,8 +118,8 @@ def test_several_columns_of_text_and_of_any_format(pages, run):
     )
     assert whole.code == split.code == 0
     assert rows_of("a.csv") == rows_of("b.csv")
-    found = categorize(
-        CategorizeRequest(frame, labels="class", text=["title", "body"], id_column="id")
+    found = jobs.run(
+        "categorize", data=frame, labels="class", text=["title", "body"], id_column="id"
     )
     assert [row["category"] for row in rows_of("a.csv")] == found.rows()["category"].tolist()
 
@@ -142,14 +143,14 @@ def test_documents_that_say_nothing(pages, run):
 
 def test_words_are_chosen_as_asked(pages):
     corpus, _ = pages
-    many = categorize(CategorizeRequest("pages.csv", labels="class", min_df=1, max_df=1.0))
+    many = jobs.run("categorize", data="pages.csv", labels="class", min_df=1, max_df=1.0)
     assert many.n_words_seen == np.count_nonzero(corpus.data.sum(axis=0))
-    few = categorize(CategorizeRequest("pages.csv", labels="class", keep_words=100))
+    few = jobs.run("categorize", data="pages.csv", labels="class", keep_words=100)
     assert len(few.words) == 100
     assert few.n_words_seen > 100
     shared = {f"word{i}" for i in range(400)}
     before = np.mean([word in shared for word in many.words])
-    telling = categorize(CategorizeRequest("pages.csv", labels="class", keep_words=0.6, max_df=1.0))
+    telling = jobs.run("categorize", data="pages.csv", labels="class", keep_words=0.6, max_df=1.0)
     assert np.mean([word in shared for word in telling.words]) < before
     assert few.estimator.seeds_.shape[1] == 100
 
@@ -185,10 +186,10 @@ def test_what_cannot_be_done_is_told(pages, run, put):
     wrong = run("categorize", "pages.csv", "--label-column", "class", "-m", "kmeans")
     assert wrong.code == 2
     with pytest.raises(InvalidRequest, match="a file or a data frame"):
-        categorize(CategorizeRequest([["some text"]], labels="class"))
+        jobs.run("categorize", data=[["some text"]], labels="class")
     np.save("rows.npy", np.ones((4, 2)))
     with pytest.raises(SidelightError):
-        categorize(CategorizeRequest("rows.npy", labels="class"))
+        jobs.run("categorize", data="rows.npy", labels="class")
 
 
 def test_small_classes_and_one_category_are_told(tmp_path, monkeypatch, run):
@@ -206,13 +207,13 @@ def test_small_classes_and_one_category_are_told(tmp_path, monkeypatch, run):
 
 def test_the_command_of_a_request(pages):
     request = CategorizeRequest(
-        "pages.csv", "class", text=("text", "topic"), keep_words=50, settings={"shrink": 0.5}
+        "pages.csv", labels="class", text=("text", "topic"), keep_words=50, settings={"shrink": 0.5}
     )
     assert request.command_line() == (
-        "sidelight categorize pages.csv --text-column text --text-column topic "
-        "--label-column class --keep-words 50 --set shrink=0.5"
+        "sidelight categorize pages.csv --label-column class --keep-words 50 --set shrink=0.5 "
+        "--text-column text,topic"
     )
-    assert CategorizeRequest(pages[1], "class").command_line() is None
+    assert CategorizeRequest(pages[1], labels="class").command_line() is None
 
 
 def test_what_sidelight_wrote_is_replaced(pages, run):
@@ -221,6 +222,6 @@ def test_what_sidelight_wrote_is_replaced(pages, run):
     assert "Replacing" in run(*given, "--report", "r.html", "--save", "m.skops").err
     assert run(*given[:-1], "pages.csv").code == 2
     model = load_model("m.skops")
-    found = predict(model, "pages.csv")
+    found = jobs.run("predict", model=model, data="pages.csv")
     assert found.sizes
     assert model.label_column == "class"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sidelight.io import read_labels
-from sidelight.runs import load_model, predict
+from sidelight.jobs import apply_model, load_model
 
 CLASSES = ("starter", "core", "vip")
 
@@ -57,7 +57,7 @@ def test_class_names_survive(run, customers, method):
     assert ended.code == 0
     assert {row["id"]: row["class"] for row in read("new.csv")} == customers
     assert "Class" in ended.out
-    assert predict(load_model("model.skops"), "customers.csv").class_names == class_of
+    assert apply_model(load_model("model.skops"), "customers.csv").class_names == class_of
     # The file is recognized as ours and replaced without --force.
     assert run("cluster", *arguments, "-o", "labels.csv").code == 0
 

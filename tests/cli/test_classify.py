@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from sidelight.active import Answers
+from sidelight.jobs._table import _classes
 from sidelight.preparation import TablePreparer
-from sidelight.runs import _classes
 from sidelight.semi_supervised import HarmonicClassifier, PairwiseLogisticRegression
 
 N = 60
@@ -149,10 +149,8 @@ def test_new_rows_by_a_saved_model(data, run):
     assert explained.code == 0
     assert "Cluster 0 (ash)" in explained.out
     assert "are the classes that the classifier gives" in explained.err
-    refused = run("transform", "new.csv", "--model", "tsvm.skops")
-    assert (refused.code, "does not make features" in refused.err) == (1, True)
     mine = Path("mine.csv")
-    mine.write_text("id,cluster\na,1\n")  # not a file of classes
+    mine.write_text("id,age\na,1\n")  # no file that a model made
     refused = run("predict", "tsvm.skops", "new.csv", "-o", "mine.csv")
     assert (refused.code, "--force" in refused.err) == (2, True)
 
@@ -170,7 +168,7 @@ def test_base_learners(data, run):
 def test_spreadsheets(data, run):
     data["species"] = data["species"].replace("ash", "=ash")
     data.to_csv("trees.csv", index=False)
-    assert run(*HARMONIC, "-o", "classes.csv", "--safe-ids").code == 0
+    assert run(*HARMONIC, "-o", "classes.csv", "--spreadsheet-safe").code == 0
     assert "'=ash" in Path("classes.csv").read_text()
     assert run(*HARMONIC, "-o", "classes.parquet").code == 0
 
@@ -241,7 +239,7 @@ def test_a_report(data, run):
     assert ended.code == 0, ended.err
     page = Path("r.html").read_text(encoding="utf-8")
     assert "What the unlabeled rows changed" in page
-    assert "sidelight classify trees.csv --method semiboost" in page
+    assert "sidelight classify trees.csv --label-column species --method semiboost" in page
 
 
 def test_methods(run):
@@ -273,7 +271,7 @@ def piped(run, monkeypatch, data):
 def test_questions_for_a_classifier(data, piped, strategy):
     method = ("-m", "pairwise-logistic-regression")
     chosen = () if strategy is None else ("--strategy", strategy)
-    ended = piped("sdk", *method, *chosen, "--budget", "3", "-o", "classes.csv", "--json")
+    ended = piped("sdk", *method, *chosen, "--questions", "3", "-o", "classes.csv", "--json")
     assert ended.code == 0, ended.err
     facts = json.loads(ended.out)
     assert (facts["command"], facts["answers"]["asked"]) == ("ask", 3)
@@ -288,7 +286,7 @@ def test_questions_for_a_classifier(data, piped, strategy):
 
 
 def test_a_strategy_in_doubt_brings_its_method(data, piped):
-    ended = piped("s", "--strategy", "ambiguous-min", "--budget", "1")
+    ended = piped("s", "--strategy", "ambiguous-min", "--questions", "1")
     assert ended.code == 0, ended.err
     assert "PairwiseLogisticRegression on trees.csv" in ended.out
 

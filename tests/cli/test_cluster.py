@@ -223,8 +223,8 @@ def test_a_full_disk_leaves_the_old_files_and_no_others(orchard, run, monkeypatc
         raise OSError(errno.ENOSPC, "No space left on device")
 
     module = {
-        "fill_labels": "sidelight.runs._run",
-        "fill_model": "sidelight.runs._run",
+        "fill_labels": "sidelight.jobs._table._run",
+        "fill_model": "sidelight.jobs._table._run",
         "render_report": "sidelight.report",
     }[fails]
     monkeypatch.setattr(f"{module}.{fails}", full_disk, raising=False)

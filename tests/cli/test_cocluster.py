@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sidelight import jobs
 from sidelight.cluster import CDKMeans, InformationCoclustering
 from sidelight.constraints import Ordering
 from sidelight.datasets import make_purchases
@@ -16,7 +17,7 @@ from sidelight.evaluation import (
     goodman_kruskal_tau,
     jump_number,
 )
-from sidelight.runs import CoclusterRequest, cocluster
+from sidelight.jobs import CoclusterRequest
 
 
 @pytest.fixture
@@ -143,6 +144,71 @@ def test_long_tables_are_the_same_table(weeks, run):
     assert adjusted_rand_index(long["column_labels"], wide["column_labels"]) == 1.0
 
 
+def write_numbers(bought, name):
+    rows = zip(bought.customers, 0.5 + 7.5 * bought.X, strict=True)
+    lines = [",".join([who, *map(str, row)]) for who, row in rows]
+    Path(name).write_text("\n".join([f"id,{','.join(bought.columns)}", *lines]), encoding="utf-8")
+
+
+def write_libsvm(bought, name):
+    lines = [" ".join(["0", *(f"{j + 1}:1" for j in np.flatnonzero(row))]) for row in bought.X]
+    Path(name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("method", ["cdkmeans", "information-coclustering"])
+@pytest.mark.parametrize(
+    ("name", "write", "options"),
+    [
+        ("sales.csv", None, ("--drop", "group")),
+        ("long.csv", write_long, ("--long", "who,what")),
+        ("numbers.csv", write_numbers, ("--above", "0.3")),
+        ("rows.libsvm", write_libsvm, ()),
+    ],
+)
+def test_new_rows_by_the_saved_model(sales, run, method, name, write, options):
+    if write is not None:
+        write(sales, name)
+    command = ("cocluster", name, "-k", "3", "-m", method, *options, "--save", "m.skops")
+    first = run(*command, "--json").json
+    found = run("predict", "m.skops", name, "--json")
+    assert found.code == 0, found.out
+    by_id = dict(zip(found.json["ids"], found.json["labels"], strict=True))
+    assert by_id == dict(zip(first["ids"], first["labels"], strict=True))
+
+
+def test_new_numbers_are_compared_with_those_of_the_fit(sales, run):
+    write_numbers(sales, "numbers.csv")
+    save = ("--above", "0.3", "--save", "m.skops")
+    labels = run("cocluster", "numbers.csv", "-k", "3", *save, "--json").json["labels"]
+    lines = Path("numbers.csv").read_text(encoding="utf-8").splitlines()
+    large = [",".join(["new", *(["2.6"] * 12)]), ",".join(["small", *(["2.3"] * 12)])]
+    Path("new.csv").write_text("\n".join([lines[0], lines[1], *large]), encoding="utf-8")
+    found = run("predict", "m.skops", "new.csv", "--json").json["labels"]
+    assert found[0] == labels[0]
+    assert found[1] >= 0  # above 0.3 times 8, in every column
+    assert found[2] == -1  # below: no ones, although they are the largest but one
+
+
+def test_new_rows_are_read_in_words(sales, run, put):
+    run("cocluster", "sales.csv", "-k", "3", "--drop", "group", "--save", "m.skops")
+    head = ",".join(["id", *sales.columns])
+    put("new.csv", f"{head}\n" + ",".join(["a", *(["x"] * 12)]) + "\n" + "b" + "," * 12 + "\n")
+    facts = run("predict", "m.skops", "new.csv", "--json").json
+    assert facts["labels"][0] >= 0
+    assert facts["labels"][1] == -1
+    assert any("Blank fields count as 0 in 12 columns" in note for note in facts["notes"])
+    put("bad.csv", f"{head}\n" + ",".join(["a", *(["7"] * 12)]) + "\n")
+    ended = run("predict", "m.skops", "bad.csv")
+    assert ended.code == 1
+    assert "holds 7 in row 'a', which is neither 0 nor 1." in ended.err
+    write_long(sales, "long.csv")
+    run("cocluster", "long.csv", "-k", "3", "--long", "who,what", "--save", "long.skops")
+    put("more.csv", f"who,what\nme,{sales.columns[0]}\nme,caviar\nyou,caviar\n")
+    ended = run("predict", "long.skops", "more.csv", "--json").json
+    assert (ended["ids"], ended["labels"][1]) == (["me", "you"], -1)
+    assert "Not used, since the model was fitted without: 'caviar'." in ended["notes"]
+
+
 def test_columns_in_their_order(weeks, run):
     order = ("--ordered-columns", "--max-column-gap", "1")
     facts = run("cocluster", "weeks.csv", "-k", "3", *order, "--json").json
@@ -241,7 +307,7 @@ def test_the_command_of_a_report_repeats_it(sales, run):
     request = CoclusterRequest(
         "sales.csv", k=3, drop=("group",), ordered_columns=True, max_column_gap=3, min_rows=2
     )
-    found = cocluster(request)
+    found = jobs.run(request)
     command = request.command_line().split()
     facts = run(*command[1:], "--json").json
     assert facts["labels"] == found.labels.tolist()
@@ -251,13 +317,13 @@ def test_the_command_of_a_report_repeats_it(sales, run):
 def test_runs_of_data_in_memory(sales):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(sales.X, index=sales.customers, columns=sales.columns)
-    by_array = cocluster(CoclusterRequest(sales.X, k=3))
-    by_frame = cocluster(CoclusterRequest(frame, k=3))
+    by_array = jobs.run(CoclusterRequest(sales.X, k=3))
+    by_frame = jobs.run(CoclusterRequest(frame, k=3))
     np.testing.assert_array_equal(by_array.labels, by_frame.labels)
     assert by_frame.data.feature_names == tuple(sales.columns)
     i, j = np.argwhere(sales.X).T
     pairs = pd.DataFrame({"who": sales.customers[i], "what": sales.columns[j]})
-    by_pairs = cocluster(CoclusterRequest(pairs, k=3, long=("who", "what")))
+    by_pairs = jobs.run(CoclusterRequest(pairs, k=3, long=("who", "what")))
     assert adjusted_rand_index(by_pairs.labels, by_array.labels) == 1.0
     assert "CoclusterRun" in repr(by_pairs)
 
@@ -282,7 +348,11 @@ def test_runs_of_data_in_memory(sales):
         ("id,a,b\nu,1,0\nv,0,1\n", ("--long", "id,a", "--above", "0.1"), r"--above has no use"),
         ("id,a,b\nu,1,0\nv,0,1\n", ("--max-row-gap", "1"), r"--max-row-gap needs the order"),
         ("id,a,b\nu,1,0\nv,0,1\n", ("--circular", "rows"), r"--circular needs the order"),
-        ("id,a,b\nu,1,0\nv,0,1\n", ("--circular", "day"), r"--circular is rows, columns or both"),
+        (
+            "id,a,b\nu,1,0\nv,0,1\n",
+            ("--circular", "day"),
+            r"--circular must be one of rows, columns, both",
+        ),
         (
             "id,a,b\nu,1,0\nv,0,1\n",
             ("--ordered-columns", "--min-column-gap", "3", "--max-column-gap", "1"),

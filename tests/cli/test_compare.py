@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sidelight.cli._errors import UsageError
-from sidelight.cli._options import read_numbers
 from sidelight.io import read_labels
+from sidelight.jobs._options import read_numbers
 
 QUICK = ("--methods", "pckmeans,kmeans", "-k", "2:3", "--truth-column", "variety")
 
@@ -51,7 +50,7 @@ def test_people_get_a_table_and_a_verdict(orchard, run):
         "The knowledge helped: +0.",
         "PCKMeans on orchard.csv: 240 rows",
         "Adjusted Rand index",
-        "The chosen one alone: sidelight cluster orchard.csv -k 3 --method pckmeans",
+        "The chosen one alone: sidelight cluster orchard.csv -k 3 --constraints orchard-links.csv",
         "-o labels.csv keeps the labels",
     ]:
         assert words in ended.out
@@ -83,7 +82,7 @@ def test_check_looks_at_every_number(orchard, run):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("ask", "-k", "2:4"), "Questions are chosen for one number of clusters, not for -k 2:4"),
+        (("ask", "-k", "2:4"), "-k 2:4: write a whole number"),
         (("cluster", "-k", "4:2"), "-k 4:2: the range ends before it begins; write 2:4"),
         (("cluster", "-k", "three"), "-k three: write a number, a range 2:8 or a list 2,3,5"),
         (("compare", "-k", "0:2"), "-k must be between 1 and the number of rows"),
@@ -111,5 +110,5 @@ def test_numbers_are_read(text, numbers):
 
 @pytest.mark.parametrize("text", ["", "2:", ":3", "2..4", "1.5", "2,,3", "a:b", "1:99999999"])
 def test_what_is_no_number_is_refused(text):
-    with pytest.raises(UsageError):
+    with pytest.raises(ValueError, match=r"write a number|more than|ends before"):
         read_numbers(text)

@@ -11,7 +11,7 @@ import pytest
 
 from sidelight.constraints import Conditions
 from sidelight.exceptions import InvalidRequest
-from sidelight.runs import Request, run
+from sidelight.jobs import ClusterRequest, run
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_what_cannot_be_met_or_used_is_told(people, run, options, message):
 
 
 def test_the_command_line_of_a_request(people):
-    request = Request("people.csv", k=3, conditions=["max(age) >= 70"], prepare=True)
+    request = ClusterRequest("people.csv", k=3, conditions=["max(age) >= 70"])
     assert "--at-least 'max(age) >= 70'" in request.command_line()
     found = run(request)
     assert found.method.name == "existential-kmeans"
@@ -79,10 +79,10 @@ def test_conditions_from_memory(people):
     rows = people.set_index("id")[["age", "height"]]
     wanted = Conditions({"old": (people["age"].to_numpy() > 60, 4)}, ids=rows.index)
     shuffled = rows.sample(frac=1, random_state=0)
-    found = run(Request(shuffled, k=3, conditions=wanted))
+    found = run(ClusterRequest(shuffled, k=3, conditions=wanted, raw=True))
     assert found.conditions.unmet(found.labels, 3) == []
-    assert Request(rows, conditions=wanted).command_line() is None
-    names = run(Request(rows, k=2, conditions="count(age > 60) >= 5"))
+    assert ClusterRequest(rows, conditions=wanted, raw=True).command_line() is None
+    names = run(ClusterRequest(rows, k=2, conditions="count(age > 60) >= 5", raw=True))
     assert names.conditions.names == ("age > 60",)
     with pytest.raises(InvalidRequest, match="about 90 rows"):
-        run(Request(rows.iloc[:50].to_numpy(), k=2, conditions=wanted))
+        run(ClusterRequest(rows.iloc[:50].to_numpy(), k=2, conditions=wanted, raw=True))

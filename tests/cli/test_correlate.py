@@ -5,13 +5,16 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sidelight import Constraints, Relations
+from sidelight import Constraints, Relations, jobs
 from sidelight.datasets import make_duplicates
 from sidelight.evaluation import pairwise_f1
+from sidelight.exceptions import InvalidRequest
+from sidelight.jobs import CorrelateRequest
 from sidelight.relational import CorrelationClustering
 
 
@@ -197,7 +200,7 @@ def test_the_command_of_the_report_runs_again(pairs, put, run):
 
 def test_spreadsheets(put, run):
     put("p.csv", "i,j,score\n=a,b,1\n")
-    assert run("correlate", "p.csv", "-o", "c.csv", "--safe-ids").code == 0
+    assert run("correlate", "p.csv", "-o", "c.csv", "--spreadsheet-safe").code == 0
     assert "'=a" in Path("c.csv").read_text()
 
 
@@ -218,6 +221,18 @@ def test_consensus(put, run):
     # bob has one object of four in another cluster: 3 of 6 pairs differ
     assert facts["distances"] == {"ann": 0.0, "bob": 0.5, "cid": 0.0}
     assert facts["scores"]["all"]["adjusted_rand_index"] == 1.0
+
+
+def test_the_report_of_a_consensus(put, run):
+    put("votes.csv", "id,ann,bob,cid\na,1,x,0\nb,1,,0\nc,2,x,1\nd,2,y,1\n")
+    put("known.csv", "i,j,kind\na,b,must-link\n")
+    facts = run("consensus", "votes.csv", "-c", "known.csv", "--report", "r.html", "--json").json
+    page = Path("r.html").read_text()
+    assert "How near every partition is" in page
+    assert "Rows without a cluster say nothing there" in page
+    command = page.split('<pre class="command">')[1].split("</pre>")[0]
+    assert command == "sidelight consensus votes.csv --constraints known.csv"
+    assert run(*command.split()[1:], "--json").json["labels"] == facts["labels"]
 
 
 def test_partitions_that_do_not_know_all_rows(put, run):
@@ -252,11 +267,9 @@ def test_bad_partitions(put, run):
 
 
 def test_a_run_in_python(tmp_path):
-    from sidelight.runs.relational import CorrelateRequest, correlate
-
     relations = Relations([("a", "b"), ("b", "c")], [1.0, -1.0], ids=["a", "b", "c"])
     known = Constraints(must_link=[("c", "a")], ids=["a", "b", "c"])
-    found = correlate(CorrelateRequest(relations, constraints=known))
+    found = jobs.run("correlate", pairs=relations, constraints=known)
     assert found.labels[0] == found.labels[2]
     assert repr(found) == "<CorrelateRun: CorrelationClustering on rows in memory, 3 rows>"
     assert found.request.command_line() is None
@@ -266,11 +279,28 @@ def test_a_run_in_python(tmp_path):
     assert np.isfinite(found.facts()["objective"])
 
 
-def test_a_consensus_has_no_report(put):
-    from sidelight.exceptions import SidelightError
-    from sidelight.runs import ConsensusRequest, consensus
+def test_tables_in_memory():
+    votes = pd.DataFrame({"a": [1, 1, 2], "b": ["x", "x", "y"]}, index=["r", "s", "t"])
+    known = Constraints(must_link=[("s", "t")], ids=["r", "s", "t"])
+    found = jobs.run("consensus", data=votes, constraints=known)
+    assert found.labels[1] == found.labels[2]
+    assert found.request.command_line() is None
+    assert found.row_values()["ids"].tolist() == ["r", "s", "t"]
+    people = pd.DataFrame({"who": ["ann", "anne", "zoe"], "file": ["x", "x", "y"]})
+    pairs = {"i": ["ann"], "j": ["anne"], "score": [2.0]}
+    asked = {"nodes": people, "id_column": "who", "sources": "file"}
+    assert jobs.run("correlate", pairs=pairs, **asked).labels.tolist() == [0, 1, 2]
+    with pytest.raises(InvalidRequest, match="a file or a data frame, got list"):
+        jobs.run("consensus", data=[[1, 2], [1, 2]])
 
-    found = consensus(ConsensusRequest(put("votes.csv", "id,a,b\nx,1,2\ny,1,2\n")))
-    assert found.n_clusters == 1
-    with pytest.raises(SidelightError, match="has no report"):
-        found.report("r.html")
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"prior": 1.0}, "prior must be a number above 0 and below 1, got 1.0"),
+        ({"duplicates": "median"}, "duplicates must be one of refuse, mean, sum, max, min"),
+    ],
+)
+def test_values_that_a_request_refuses(given, message):
+    with pytest.raises(InvalidRequest, match=message):
+        CorrelateRequest("pairs.csv", **given)

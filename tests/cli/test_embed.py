@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sidelight import catalog, runs
+from sidelight import catalog, jobs
 from sidelight.evaluation import map_scores
+from sidelight.jobs import EmbedRequest
+from sidelight.jobs.embed import _maps
 from sidelight.manifold import SammonMapping
 from sidelight.preparation import TablePreparer
-from sidelight.runs import Request, _maps
 
 N = 60
 
@@ -73,7 +74,7 @@ def test_isomap_by_default_and_landmarks_for_many_rows(data, run, monkeypatch):
     ended = run("embed", "roll.csv", "--drop", "turn,shade", "--json")
     assert ended.json["method"] == "isomap"
     assert "The map is made by isomap; -m names another method." in ended.json["notes"]
-    monkeypatch.setattr(_maps, "MOST_ROWS", N - 1)
+    monkeypatch.setattr(_maps, "MAX_ROWS", N - 1)
     ended = run("embed", "roll.csv", "--drop", "turn,shade", "--json")
     assert ended.json["method"] == "landmark-isomap"
     assert "since there are more than 59 rows" in ended.json["notes"][-1]
@@ -82,34 +83,29 @@ def test_isomap_by_default_and_landmarks_for_many_rows(data, run, monkeypatch):
 def test_new_rows_on_a_saved_map(data, run):
     assert run(*SAMMON, "-o", "map.csv", "--save", "map.skops").code == 0
     data.sample(frac=1, random_state=0).drop(columns="turn").to_csv("new.csv", index=False)
-    ended = run("embed", "new.csv", "--model", "map.skops", "-o", "new-map.csv")
+    ended = run("predict", "map.skops", "new.csv", "-o", "new-map.csv")
     assert ended.code == 0, ended.err
     first, second = (pd.read_csv(name).set_index("id") for name in ("map.csv", "new-map.csv"))
     np.testing.assert_allclose(second.loc[first.index], first, atol=1e-5 * np.ptp(first))
-    facts = run("embed", "new.csv", "--model", "map.skops", "--json").json
-    assert facts["command"] == "embed"
+    facts = run("predict", "map.skops", "new.csv", "--json").json
+    assert facts["command"] == "predict"
     assert np.shape(facts["rows"]) == (N, 2)
     for option in (("--save", "x.skops"), ("--report", "x.html"), ("--color", "turn")):
-        refused = run("embed", "new.csv", "--model", "map.skops", *option)
+        refused = run("predict", "map.skops", "new.csv", *option)
         assert refused.code == 2
-        assert "with --model nothing is learned" in refused.err
-    assert "sidelight embed DATA --model" in run("predict", "map.skops", "new.csv").err
-    assert run("cluster", "roll.csv", "-k", 2, "--save", "k.skops", "--drop", "turn").code == 0
-    refused = run("embed", "new.csv", "--model", "k.skops")
-    assert (refused.code, "kmeans, which makes no map" in refused.err) == (2, True)
 
 
 def test_anchors_are_found_by_id(data, put, run):
     put("anchors.csv", "u,id,v\n1.5,r7,-2\n0,r3,4\n")
-    request = Request(
-        "roll.csv", method="coordinated-factor-analysis", anchors="anchors.csv", prepare=True
-    )
-    prepared = runs.prepare(request)
+    request = EmbedRequest("roll.csv", method="coordinated-factor-analysis", anchors="anchors.csv")
+    prepared = jobs.prepare(request)
     expected = np.full((N, 2), np.nan)
     expected[[7, 3]] = [[1.5, -2.0], [0.0, 4.0]]
     np.testing.assert_array_equal(prepared.anchors, expected)
     assert "--anchors anchors.csv" in prepared.request.command_line()
-    given = runs.prepare(Request(prepared.X, method=request.method, anchors=expected))
+    given = jobs.prepare(
+        EmbedRequest(prepared.X, method=request.method, anchors=expected, raw=True)
+    )
     np.testing.assert_array_equal(given.anchors, expected)
     common = ("embed", "roll.csv", "--drop", "turn", "-m", "coordinated-factor-analysis")
     ended = run(*common, "--anchors", "anchors.csv", "-o", "map.csv", "--report", "map.html")
@@ -142,12 +138,14 @@ def test_anchors_that_do_not_fit(data, put, run, content, options, words):
 
 
 def test_columns_to_ignore_become_features(data, run):
-    request = Request("roll.csv", method="isomap", ignore=["shade", "y"], prepare=True)
-    prepared = runs.prepare(request)
+    request = EmbedRequest("roll.csv", method="isomap", ignore=["shade", "y"])
+    prepared = jobs.prepare(request)
     names = np.array(prepared.features_in)
     expected = ["y", "shade=dark", "shade=light", "shade=middle"]
     assert sorted(names[prepared.estimator.ignore]) == sorted(expected)
-    raw = runs.prepare(Request("roll.csv", method="isomap", ignore=["z"], drop=["shade"]))
+    raw = jobs.prepare(
+        EmbedRequest("roll.csv", method="isomap", ignore=["z"], drop=["shade"], raw=True)
+    )
     assert np.array(raw.features_in)[raw.estimator.ignore].tolist() == ["z"]
     facts = run("embed", "roll.csv", "--ignore", "turn,y", "--drop", "shade", "--json").json
     assert facts["parameters"]["ignore"] == [1, 3]
@@ -177,12 +175,14 @@ def test_the_column_of_the_colors_is_no_feature(data, run):
     assert facts["features_in"] == ["x", "y", "z"]
     both = run(*common[:-2], "--columns", "x,turn", "--color", "turn", "--json").json
     assert both["features_in"] == ["x", "turn"]
-    request = Request("roll.csv", method="sammon-mapping", color="turn", drop=["shade"])
-    name, values = runs.prepare(request).color
+    request = EmbedRequest(
+        "roll.csv", method="sammon-mapping", color="turn", drop=["shade"], raw=True
+    )
+    name, values = jobs.prepare(request).color
     assert name == "turn"
     np.testing.assert_array_equal(values, data["turn"])
     frame = data.set_index("id")
-    framed = runs.prepare(Request(frame, method="isomap", color="shade", prepare=True))
+    framed = jobs.prepare(EmbedRequest(frame, method="isomap", color="shade"))
     assert framed.color[1].tolist() == data["shade"].tolist()
     assert framed.features_in == ["x", "y", "z", "turn"]
     ended = run(*common, "--color", "zz")
@@ -195,13 +195,12 @@ def test_options_of_other_ways_are_refused(data, run):
     for options, words in (
         (("--start", 10), "--start is for rows that come one after the other: --stream."),
         (("--final", "f.csv"), "--final is for rows"),
-        (("--stream", "--model", "m.skops"), "--stream begins a map of its own"),
         (("-m", "kmeans"), "`sidelight cluster DATA -m kmeans`"),
     ):
         ended = run("embed", "roll.csv", *options)
         assert (ended.code, words in ended.err) == (2, True), ended.err
     assert "--stream" in run("embed", "-").err
-    assert "Missing argument 'DATA'" in run("embed").err
+    assert "name the table of rows (DATA)" in run("embed").err
 
 
 def test_maps_are_listed(run):

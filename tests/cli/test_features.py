@@ -15,7 +15,7 @@ TRUTH = ("--truth-column", "variety")
 def test_transform_matches_the_library_and_carries_ids_and_classes(orchard, run, raw):
     data, links = orchard
     asked = ("-m", "rca", "-d", 2, "-c", links, *TRUTH, "-o", "mapped.csv", *raw)
-    assert run("transform", data, *asked).code == 0
+    assert run("embed", data, *asked).code == 0
     table = read_table(data, truth_column="variety")
     known = Constraints.read(links, ids=table.ids)
     X = table.X if raw else StandardScaler().fit_transform(table.X)
@@ -30,16 +30,16 @@ def test_transform_matches_the_library_and_carries_ids_and_classes(orchard, run,
 @pytest.mark.parametrize("kind", [".parquet", ".npy", ".tsv", ".csv.gz"])
 def test_a_saved_map_gives_the_same_features_in_any_format(orchard, run, kind):
     data, links = orchard
-    fitted = ("transform", data, "-m", "rca", "-c", links, "--drop", "variety", "--scale", "robust")
+    fitted = ("embed", data, "-m", "rca", "-c", links, "--drop", "variety", "--scale", "robust")
     assert run(*fitted, "--save", "map.skops", "-o", "first.csv").code == 0
-    assert run("transform", data, "--model", "map.skops", "-o", f"again{kind}").code == 0
+    assert run("predict", "map.skops", data, "-o", f"again{kind}").code == 0
     np.testing.assert_allclose(read_table(f"again{kind}").X, read_table("first.csv").X)
 
 
 def test_json_has_the_rows_when_nothing_is_written(orchard, run):
     data, links = orchard
-    facts = run("transform", data, "-m", "rca", "-c", links, "--drop", "variety", "--json").json
-    assert facts["command"] == "transform"
+    facts = run("embed", data, "-m", "rca", "-c", links, "--drop", "variety", "--json").json
+    assert facts["command"] == "embed"
     assert np.array(facts["rows"]).shape == (240, 6)
     assert len(facts["ids"]) == 240
 
@@ -48,22 +48,20 @@ def test_the_right_command_is_named(orchard, run):
     data, _ = orchard
     ended = run("cluster", data, "-k", 3, "-m", "rca", "--drop", "variety")
     assert ended.code == 2
-    assert "sidelight transform DATA -m rca" in ended.err
-    ended = run("transform", data, "-m", "kmeans", "--drop", "variety")
+    assert "sidelight embed DATA -m rca" in ended.err
+    ended = run("embed", data, "-m", "kmeans", "--drop", "variety")
     assert ended.code == 2
     assert "sidelight cluster DATA -m kmeans" in ended.err
-    ended = run("transform", data)
-    assert ended.code == 2
-    assert "rca" in ended.err
-    assert run("transform", data, "-m", "rca", "-o", "map.libsvm", *TRUTH).code == 1
+    assert run("embed", data, "-m", "rca", "-o", "map.libsvm", *TRUTH).code == 1
 
 
-def test_predict_points_to_transform(orchard, run):
+def test_predict_gives_the_coordinates_of_a_saved_distance(orchard, run):
     data, links = orchard
-    run("transform", data, "-m", "rca", "-c", links, "--drop", "variety", "--save", "map.skops")
-    ended = run("predict", "map.skops", data)
-    assert ended.code == 1
-    assert "sidelight transform" in ended.err
+    common = ("embed", data, "-m", "rca", "-c", links, "--drop", "variety")
+    fitted = run(*common, "--save", "map.skops", "--json").json
+    assert run("predict", "map.skops", data, "--json").json["rows"] == fitted["rows"]
+    told = run("predict", "map.skops", data).out
+    assert "Nothing was written; -o predicted.csv keeps what the model gives." in told
 
 
 def selectors():
@@ -89,16 +87,16 @@ def test_select_keeps_the_best_columns_under_their_names(orchard, run, method):
 def test_reports_are_written_with_the_features_or_nothing_is(orchard, run, tmp_path):
     data, links = orchard
     made = run(
-        *("transform", data, "-m", "rca", "-c", links, *TRUTH, "--json"),
+        *("embed", data, "-m", "rca", "-c", links, *TRUTH, "--json"),
         *("-o", "m.csv", "--report", "m.html", "--save", "m.skops"),
     )
-    assert made.json["outputs"] == {"features": "m.csv", "report": "m.html", "model": "m.skops"}
+    assert made.json["outputs"] == {"coordinates": "m.csv", "report": "m.html", "model": "m.skops"}
     with open("m.html", encoding="utf-8") as page:
         text = page.read()
-    assert "sidelight transform" in text
+    assert "sidelight embed" in text
     assert "Pairs of rows that nothing was said about" in text
     assert run("select", data, "-m", "variance-score", *TRUTH, "--report", "s.html").code == 0
-    assert run("transform", data, "-m", "rca", *TRUTH, "--report", "m.pdf").code == 1
-    ended = run("transform", data, "--model", "m.skops", "--report", "again.html")
+    assert run("embed", data, "-m", "rca", *TRUTH, "--report", "m.pdf").code == 1
+    ended = run("predict", "m.skops", data, "--report", "again.html")
     assert ended.code == 2
-    assert "nothing is learned" in ended.err
+    assert "No such option: --report" in ended.err

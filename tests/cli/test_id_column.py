@@ -10,7 +10,7 @@ import pytest
 from sidelight.exceptions import SidelightError
 from sidelight.io import read_table
 from sidelight.io._id_column import sounds_like_ids
-from sidelight.runs import Request, run
+from sidelight.jobs import ClusterRequest, run
 
 N = 40
 RNG = np.random.default_rng(0)
@@ -62,7 +62,7 @@ def folder(tmp_path, monkeypatch):
 def test_a_telling_name_is_recognized(kind, name, first):
     known, expected = constrain(IDS[kind])
     table = write(name, IDS[kind], first=first)
-    found = run(Request(table, k=2, constraints=known, method="copkmeans"))
+    found = run(ClusterRequest(table, k=2, constraints=known, method="copkmeans", raw=True))
     assert linked(found) == expected
     assert found.data.ids.tolist() == IDS[kind].tolist()
     assert found.data.feature_names == ("a", "b")
@@ -81,13 +81,15 @@ def test_numbers_that_cannot_be_positions_are_found_in_their_column(first):
             with Path(known).open("a") as file:
                 file.write(f"{N},{ids[other]},must-link\n")
             expected = expected | {tuple(sorted((row, other)))}
-        found = run(Request(write("member", ids, first=first), k=2, constraints=known))
+        found = run(
+            ClusterRequest(write("member", ids, first=first), k=2, constraints=known, raw=True)
+        )
         assert linked(found) == expected
         assert found.data.feature_names == ("a", "b")
         assert any("'member', which holds all the ids" in note for note in found.notes)
 
 
-@pytest.mark.parametrize("command", ["cluster", "check", "transform", "select", "ask"])
+@pytest.mark.parametrize("command", ["cluster", "check", "embed", "select", "ask"])
 @pytest.mark.parametrize("kind", ["from 1", "from 0"])
 def test_numbers_that_could_be_both_are_asked_about(run, command, kind):
     ids = IDS[kind]
@@ -100,9 +102,9 @@ def test_numbers_that_could_be_both_are_asked_about(run, command, kind):
     more = {
         "cluster": ["-k", 2],
         "check": ["-k", 2],
-        "transform": ["-m", "rca", "-o", "out.csv"],
+        "embed": ["-m", "rca", "-o", "out.csv"],
         "select": ["-m", "constraint-score", "-n", 1, "-o", "out.csv"],
-        "ask": ["-k", 2, "--budget", 0],
+        "ask": ["-k", 2, "--questions", 0],
     }[command]
     ended = run(command, table, "-c", "known.csv", *more)
     assert ended.code == 1
@@ -197,14 +199,14 @@ def test_sample_and_evaluate_go_by_the_same_ids(run):
     rows += [[i, i % 7, "x" if i % 2 else "y"] for i in IDS["from 1"].tolist()]
     with Path("rows.csv").open("w", newline="") as file:
         csv.writer(file).writerows(rows)
-    drawn = ("sample", "rows.csv", "--label-column", "class", "-n", 10, "-o", "drawn.csv")
+    drawn = ("sample", "rows.csv", "--label-column", "class", "--number", 10, "-o", "drawn.csv")
     assert run(*drawn).code == 0
     for line in Path("drawn.csv").read_text().splitlines()[1:]:
         i, j, kind, _ = line.split(",")
         assert (int(i) % 2 == int(j) % 2) == (kind == "must-link")
     arguments = ("-k", 2, "-c", "drawn.csv", "--truth-column", "class", "-o", "labels.csv")
     assert run("cluster", "rows.csv", *arguments).code == 0
-    scored = ("evaluate", "labels.csv", "--truth", "rows.csv", "--label-column", "class")
+    scored = ("evaluate", "labels.csv", "--truth", "rows.csv", "--truth-column", "class")
     assert run(*scored, "-c", "drawn.csv").code == 0
 
 
@@ -223,8 +225,8 @@ def test_rows_of_numpy_files_are_asked_about_too():
     np.save("rows.npy", np.column_stack([IDS["from 0"], FEATURES]))
     Path("known.csv").write_text("i,j,kind\n1,2,must-link\n")
     with pytest.raises(SidelightError, match="--id-column x0"):
-        run(Request("rows.npy", k=2, constraints="known.csv"))
-    found = run(Request("rows.npy", k=2, constraints="known.csv", id_column="x0"))
+        run(ClusterRequest("rows.npy", k=2, constraints="known.csv", raw=True))
+    found = run(ClusterRequest("rows.npy", k=2, constraints="known.csv", id_column="x0", raw=True))
     assert found.data.ids.tolist() == IDS["from 0"].tolist()
 
 
@@ -248,7 +250,7 @@ def test_the_index_of_a_data_frame_is_no_feature(as_columns):
 
 def test_a_counter_in_order_means_the_same_both_ways():
     known, expected = constrain(np.arange(N))
-    found = run(Request(write("member", np.arange(N)), k=2, constraints=known))
+    found = run(ClusterRequest(write("member", np.arange(N)), k=2, constraints=known, raw=True))
     assert linked(found) == expected
 
 

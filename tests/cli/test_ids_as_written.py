@@ -128,7 +128,7 @@ def test_an_unknown_id_is_answered_with_the_one_that_was_meant(put, run, ids, na
     put("rows.csv", "id,a,c\n" + "".join(f"{row},{i},x\n" for i, row in enumerate(ids)))
     if how == "evaluate":
         put("labels.csv", f"id,cluster\n{ids[0]},0\n{name},1\n")
-        ended = run("evaluate", "labels.csv", "--truth", "rows.csv", "--label-column", "c")
+        ended = run("evaluate", "labels.csv", "--truth", "rows.csv", "--truth-column", "c")
     else:
         text = f"{ids[0]},{name}" + (",must-link\n" if how == "-c" else "\n")
         put("known.csv", ("i,j,kind\n" if how == "-c" else "") + text)
@@ -176,17 +176,17 @@ def _column(path, place=0):
 COMMANDS = {
     "cluster": ("cluster", "rows.csv", "-k", "2", "--drop", "=c", "--save", "model.skops"),
     "predict": ("predict", "model.skops", "rows.csv"),
-    "transform": ("transform", "rows.csv", "-m", "rca", "-c", "known.csv", "--drop", "=c"),
+    "embed": ("embed", "rows.csv", "-m", "rca", "-c", "known.csv", "--drop", "=c"),
     "select": ("select", "rows.csv", "-m", "constraint-score", "-n", "1", "-c", "known.csv",
                "--drop", "=c"),
-    "sample": ("sample", "rows.csv", "--label-column", "=c", "-n", "9"),
+    "sample": ("sample", "rows.csv", "--label-column", "=c", "--number", "9"),
 }  # fmt: skip
 
 
 def test_every_command_that_writes_ids_can_make_them_harmless(formulas, run):
     names, safe = formulas
     for name, command in COMMANDS.items():
-        for option, expected in (((), names), (("--safe-ids",), safe)):
+        for option, expected in (((), names), (("--spreadsheet-safe",), safe)):
             ended = run(*command, "-o", "out.csv", "--force", *option)
             assert ended.code == 0, ended.err
             written = _column("out.csv")
@@ -201,20 +201,20 @@ def test_every_command_that_writes_ids_can_make_them_harmless(formulas, run):
 def test_what_was_made_harmless_is_read_back(formulas, run):
     """Constraints, pairs and labels find their rows with the apostrophe and without."""
     assert run(*COMMANDS["sample"], "-o", "plain.csv").code == 0
-    assert run(*COMMANDS["sample"], "-o", "safe.csv", "--safe-ids").code == 0
+    assert run(*COMMANDS["sample"], "-o", "safe.csv", "--spreadsheet-safe").code == 0
     names = formulas[0]
     one, other = (Constraints.read(f"{kind}.csv", ids=names) for kind in ("plain", "safe"))
     assert one == other
     assert one.n_pairs == 9
     assert run("check", "rows.csv", "-c", "safe.csv").code == 0
-    assert run(*COMMANDS["cluster"], "-o", "labels.csv", "--safe-ids").code == 0
-    scored = ("evaluate", "labels.csv", "--truth", "rows.csv", "--label-column", "=c")
+    assert run(*COMMANDS["cluster"], "-o", "labels.csv", "--spreadsheet-safe").code == 0
+    scored = ("evaluate", "labels.csv", "--truth", "rows.csv", "--truth-column", "=c")
     assert run(*scored, "-c", "safe.csv").code == 0
 
 
 def test_answers_are_written_harmless_and_used(formulas, run, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("d =1+1 plain\ns -x @me\nq\n"))
-    ended = run("ask", "rows.csv", "-k", "2", "--drop", "=c", "-o", "out.csv", "--safe-ids")
+    ended = run("ask", "rows.csv", "-k", "2", "--drop", "=c", "-o", "out.csv", "--spreadsheet-safe")
     assert ended.code == 0, ended.err
     assert _column("out.csv") == formulas[1]
     assert set(_column("rows.answers.constraints.csv")) == {"'=1+1", "'-x"}

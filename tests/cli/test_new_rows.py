@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from tests.cli.mixed import CLUSTER, KNOWN, columns_of, customers, pipeline, plan_of
 
-from sidelight import runs
+from sidelight import jobs
 from sidelight.feature_selection import ConstraintScore
 from sidelight.io import read_labels
 from sidelight.preparation import TablePreparer
@@ -151,9 +151,8 @@ def test_sparse_rows_do_not_fit_a_model_of_columns(model, run, put):
 @pytest.mark.parametrize(
     ("command", "method", "size"),
     [
-        ("transform", "rca", "-d"),
-        ("transform", "constrained-pca", "-d"),
-        ("cluster", "kmeans", "-k"),
+        ("embed", "rca", "-d"),
+        ("embed", "constrained-pca", "-d"),
     ],
 )
 def test_new_features_of_the_raw_table(table, run, put, command, method, size):
@@ -162,13 +161,13 @@ def test_new_features_of_the_raw_table(table, run, put, command, method, size):
     assert run(*common, "-c", "known.csv", "--save", "map.skops").code == 0
     new = customers(seed=1).head(20)
     new.to_csv("new.csv", index=False)
-    facts = run("transform", "new.csv", "--model", "map.skops", "--json").json
-    model = runs.load_model("map.skops")
+    facts = run("predict", "map.skops", "new.csv", "--json").json
+    model = jobs.load_model("map.skops")
     features = model.preparer.transform(columns_of(new))
     np.testing.assert_allclose(facts["rows"], model.estimator.transform(features))
     assert facts["features_in"] == model.preparer.get_feature_names_out().tolist()
     assert len(facts["features_out"]) == 3
-    told = run("transform", "new.csv", "--model", "map.skops").out
+    told = run("predict", "map.skops", "new.csv").out
     assert f"{features.shape[1]} features in, 3 out" in told
 
 
@@ -196,9 +195,9 @@ def test_selected_columns_are_written_in_their_own_units(table, run, put):
         np.testing.assert_allclose(few[name], expected[name].astype(float))
     new = customers(seed=1).head(20)
     new.to_csv("new.csv", index=False)
-    assert run("transform", "new.csv", "--model", "few.skops", "-o", "new-few.csv").code == 0
+    assert run("predict", "few.skops", "new.csv", "-o", "new-few.csv").code == 0
     again = pd.read_csv("new-few.csv").set_index("id")
     assert again.columns.tolist() == chosen
     kept = np.isin(preparer.get_feature_names_out(), chosen)
     np.testing.assert_allclose(again, preparer.plain_features(columns_of(new))[:, kept])
-    assert isinstance(runs.load_model("few.skops").estimator, ConstraintScore)
+    assert isinstance(jobs.load_model("few.skops").estimator, ConstraintScore)

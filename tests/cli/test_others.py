@@ -117,7 +117,7 @@ def test_check_shows_a_clique_and_the_number_that_suffices(run, put):
 
 def test_sampled_constraints_are_true_and_repeatable(orchard, run):
     data, _ = orchard
-    common = ("sample", data, "--label-column", "variety", "-n", 50)
+    common = ("sample", data, "--label-column", "variety", "--number", 50)
     ended = run(*common, "-o", "drawn.csv", "--json")
     assert ended.code == 0
     facts = ended.json
@@ -136,8 +136,8 @@ def test_sampled_constraints_are_true_and_repeatable(orchard, run):
     "options",
     [
         ("--protocol", "level", "--level", "0.1"),
-        ("--protocol", "disjoint", "-n", "20"),
-        ("--protocol", "balanced", "-n", "20"),
+        ("--protocol", "disjoint", "--number", "20"),
+        ("--protocol", "balanced", "--number", "20"),
         ("--protocol", "chunklets", "--fraction", "0.2", "--size", "4"),
         ("--protocol", "teachers", "--teachers", "3", "--size", "5"),
     ],
@@ -154,12 +154,12 @@ def test_all_protocols(orchard, run, options):
 
 def test_classes_called_plus_and_minus_one(run, put):
     put("data.svm", "".join(f"{1 - 2 * (i % 2)} 1:{i % 2} 2:1\n" for i in range(20)))
-    run("sample", "data.svm", "--label-column", "label", "-n", 30, "-o", "drawn.csv")
+    run("sample", "data.svm", "--label-column", "label", "--number", 30, "-o", "drawn.csv")
     drawn = Constraints.read("drawn.csv", n_samples=20)
     assert len(drawn.must_link) > 0
     assert len(drawn.cannot_link) > 0
     write_labels("labels.csv", None, np.arange(20) % 2)
-    arguments = ("evaluate", "labels.csv", "--truth", "data.svm", "--label-column", "label")
+    arguments = ("evaluate", "labels.csv", "--truth", "data.svm", "--truth-column", "label")
     scores = run(*arguments, "--json").json["scores"]["all"]
     assert scores["n_rows"] == 20
     assert scores["adjusted_rand_index"] == 1.0
@@ -171,7 +171,7 @@ def test_evaluate_joins_by_id_and_knows_the_rows_that_were_given_away(orchard, r
     order = np.random.RandomState(0).permutation(240)
     clusters = np.random.RandomState(1).randint(3, size=240)
     write_labels("labels.csv", table.ids[order], clusters[order])
-    arguments = ("evaluate", "labels.csv", "--truth", data, "--label-column", "variety")
+    arguments = ("evaluate", "labels.csv", "--truth", data, "--truth-column", "variety")
     scores = run(*arguments, "--json").json["scores"]
     assert scores["all"]["adjusted_rand_index"] == pytest.approx(
         adjusted_rand_index(table.truth, clusters)
@@ -191,7 +191,7 @@ def test_evaluate_joins_by_id_and_knows_the_rows_that_were_given_away(orchard, r
 def test_evaluate_of_some_rows_and_of_strange_ones(orchard, run):
     data, _ = orchard
     table = read_table(data, truth_column="variety")
-    arguments = ("evaluate", "labels.csv", "--truth", data, "--label-column", "variety")
+    arguments = ("evaluate", "labels.csv", "--truth", data, "--truth-column", "variety")
     write_labels("labels.csv", table.ids[:100], np.zeros(100, int))
     ended = run(*arguments)
     assert ended.code == 0
@@ -232,7 +232,7 @@ def test_every_method_tells_its_parameters(run, monkeypatch):
             assert parameter.type_text in ended.out
             assert " ".join(parameter.help.replace("``", "").split()) in ended.out
     (facts,) = run("methods", "itml", "--json").json["methods"]
-    assert (facts["name"], facts["for"]) == ("itml", "transform")
+    assert (facts["name"], facts["for"]) == ("itml", "embed")
     told = facts["parameters"]["max_iter"]
     assert (told["type"], told["default"]) == ("int >= 1", 1000)
     assert told["help"].endswith(".")

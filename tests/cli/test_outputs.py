@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sidelight import Constraints, runs
+from sidelight import Constraints, jobs
 from sidelight.active import Answers
 from sidelight.exceptions import SidelightError
 from sidelight.io._atomic import atomic_write, check_apart, check_writable
-from sidelight.runs import Request
+from sidelight.jobs import ClusterRequest, EmbedRequest, apply_model
 
 #: Commands with the inputs that each of them reads and the options that name what it writes.
 COMMANDS = {
@@ -22,8 +22,8 @@ COMMANDS = {
         ("rows.csv", "known.csv", "pairs.csv"),
         {"-o": ".csv", "--report": ".html", "--save": ".skops"},
     ),
-    "transform": (
-        ("transform", "rows.csv", "-m", "rca", "-c", "known.csv"),
+    "embed": (
+        ("embed", "rows.csv", "-m", "rca", "-c", "known.csv"),
         ("rows.csv", "known.csv"),
         {"-o": ".csv", "--report": ".html", "--save": ".skops"},
     ),
@@ -33,13 +33,13 @@ COMMANDS = {
         {"-o": ".csv", "--report": ".html", "--save": ".skops"},
     ),
     "ask": (
-        ("ask", "rows.csv", "-k", 2, "-c", "known.csv", "--budget", 0),
+        ("ask", "rows.csv", "-k", 2, "-c", "known.csv", "--questions", 0),
         ("rows.csv", "known.csv"),
         {"-o": ".csv", "--report": ".html", "--answers": ".jsonl"},
     ),
     "predict": (("predict", "kept.skops", "rows.csv"), ("kept.skops", "rows.csv"), {"-o": ".csv"}),
     "apply": (
-        ("transform", "rows.csv", "--model", "map.skops"),
+        ("predict", "map.skops", "rows.csv"),
         ("map.skops", "rows.csv"),
         {"-o": ".csv"},
     ),
@@ -49,7 +49,7 @@ COMMANDS = {
         {"-o": ".csv"},
     ),
     "sample": (
-        ("sample", "rows.csv", "--label-column", "a", "-n", 3),
+        ("sample", "rows.csv", "--label-column", "a", "--number", 3),
         ("rows.csv",),
         {"-o": ".csv"},
     ),
@@ -73,8 +73,8 @@ def files(put):
     put("known.csv", "i,j,kind\np0,p1,must-link\np2,p3,must-link\np0,p8,cannot-link\n")
     put("pairs.csv", "p4,p5\n")
     known = Constraints.read("known.csv", ids=[f"p{i}" for i in range(9)])
-    runs.run(Request("rows.csv", k=2)).save("kept.skops")
-    runs.run(Request("rows.csv", method="rca", constraints=known)).save("map.skops")
+    jobs.run(ClusterRequest("rows.csv", k=2, raw=True)).save("kept.skops")
+    jobs.run(EmbedRequest("rows.csv", method="rca", constraints=known, raw=True)).save("map.skops")
     return {name: Path(name).read_bytes() for name in os.listdir()}
 
 
@@ -116,13 +116,13 @@ def test_two_outputs_are_two_files(run, files):
 
 
 def test_the_same_rule_holds_in_python(files):
-    found = runs.run(Request("rows.csv", k=2, constraints="known.csv"))
+    found = jobs.run(ClusterRequest("rows.csv", k=2, constraints="known.csv", raw=True))
     for name in ("rows.csv", "known.csv"):
         with pytest.raises(SidelightError, match="name another file"):
             found.write(labels=name)
     with pytest.raises(SidelightError, match="twice"):
         found.write(labels="x.csv", features="x.csv")
-    again = runs.predict(runs.load_model("kept.skops"), "rows.csv")
+    again = apply_model(jobs.load_model("kept.skops"), "rows.csv")
     with pytest.raises(SidelightError, match="name another file"):
         again.write(labels="rows.csv")
     assert {name: Path(name).read_bytes() for name in files} == files
@@ -138,9 +138,9 @@ def test_the_same_rule_holds_in_python(files):
         ("labeled", "-o", ".csv", True),
         ("cluster", "--report", ".html", True),
         ("cluster", "--save", ".skops", True),
-        ("transform", "-o", ".csv", True),
-        ("transform", "-o", ".parquet", True),
-        ("transform", "-o", ".npy", False),  # numbers only: nobody can tell whose they are
+        ("embed", "-o", ".csv", True),
+        ("embed", "-o", ".parquet", True),
+        ("embed", "-o", ".npy", False),  # numbers only: nobody can tell whose they are
         ("select", "-o", ".csv", False),  # the names are the user's
         ("predict", "-o", ".csv", True),
         ("apply", "-o", ".csv", True),
@@ -164,7 +164,7 @@ def test_what_we_wrote_is_replaced_with_a_line(run, files, command, option, endi
     assert f"Replacing what was in out{ending}." in facts["notes"]
 
 
-@pytest.mark.parametrize("command", ["cluster", "transform", "sample", "predict"])
+@pytest.mark.parametrize("command", ["cluster", "embed", "sample", "predict"])
 @pytest.mark.parametrize(
     "content",
     [

@@ -5,7 +5,7 @@ import csv
 import pytest
 import skops.io
 
-from sidelight.runs import load_model
+from sidelight.jobs import load_model
 
 NOTE = "rows are assigned by their features alone"
 ROWS = "id,a\n" + "".join(f"r{i},{i // 4 * 10 + i % 4}\n" for i in range(8))

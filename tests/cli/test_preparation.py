@@ -11,11 +11,12 @@ import pandas as pd
 import pytest
 from tests.cli.mixed import CLUSTER, KNOWN, N, columns_of, pipeline, plan_of
 
-from sidelight import runs
+from sidelight import jobs
 from sidelight.cluster import KMeans
 from sidelight.io import read_table
+from sidelight.jobs import ClusterRequest
+from sidelight.jobs._table import _features
 from sidelight.preparation import TablePreparer
-from sidelight.runs import Request, _features
 
 # --- what is decided is told ---------------------------------------------------------------------
 
@@ -57,7 +58,7 @@ def test_json_and_report_carry_the_preparation(table, run):
 def test_a_table_of_numbers_needs_one_sentence(orchard, run):
     common = ("cluster", orchard[0], "-k", 3, "--drop", "variety")
     words = {
-        (): "6 columns of numbers, scaled to variance 1 (--raw takes them as they are)",
+        (): "6 columns of numbers, scaled to variance 1 (--raw takes them unscaled)",
         ("--scale", "robust"): "6 columns of numbers, scaled by their quartiles",
         ("--scale", "range"): "6 columns of numbers, scaled to range 1",
         ("--scale", "none"): "6 columns of numbers, not scaled",
@@ -205,11 +206,10 @@ def test_every_form_of_a_table_gives_the_same(table, run):
         assert facts["objective"] == pytest.approx(expected["objective"])
     polars = pl.DataFrame(typed)
     for frame in (table, typed, pl.DataFrame(table), polars, polars.to_arrow(), enumerated):
-        found = runs.run(
-            Request(
+        found = jobs.run(
+            ClusterRequest(
                 frame,
                 k=3,
-                prepare=True,
                 truth="segment",
                 drop=["comment"],
                 weights={"income": 2},
@@ -219,8 +219,8 @@ def test_every_form_of_a_table_gives_the_same(table, run):
         assert found.scores == expected["scores"]
         assert found.data.ids.tolist() == expected["ids"]
         assert found.request.command_line() is None
-    indexed = runs.run(
-        Request(table.set_index("id"), k=3, prepare=True, truth="segment", drop=["comment"])
+    indexed = jobs.run(
+        ClusterRequest(table.set_index("id"), k=3, truth="segment", drop=["comment"])
     )
     assert indexed.data.ids.tolist() == expected["ids"]
 
@@ -259,10 +259,10 @@ def test_features_are_large_by_their_bytes(table, run, monkeypatch):
         _features, "_features_on_disk", lambda *a: kept.append(on_disk(*a)) or kept[-1]
     )
     expected = run(*CLUSTER, "--json").json
-    monkeypatch.setattr(_features, "MOST_BYTES", N * 7 * 8 * 3)  # seven columns of features, thrice
+    monkeypatch.setattr(_features, "MAX_BYTES", N * 7 * 8 * 3)  # seven columns of features, thrice
     run(*CLUSTER, "--json")
     assert not kept
-    monkeypatch.setattr(_features, "MOST_BYTES", N * 7 * 8 * 3 - 1)
+    monkeypatch.setattr(_features, "MAX_BYTES", N * 7 * 8 * 3 - 1)
     assert run(*CLUSTER, "--json").json["labels"] == expected["labels"]
     assert len(kept) == 1
     in_memory = ("-m", "spectral-clustering", "--json")  # which needs all rows at once

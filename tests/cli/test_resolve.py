@@ -2,12 +2,16 @@
 
 import csv
 import io
+import shlex
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from sidelight import jobs
 from sidelight.datasets import make_papers
+from sidelight.jobs import ResolveRequest
 from sidelight.pictures.relational._curve import curve_of
 from sidelight.relational import AttributeResolution, CollectiveResolution
 
@@ -106,7 +110,7 @@ def test_a_report_with_all_that_there_is(papers, run):
 def test_entities_are_scored_by_evaluate(people, run):
     facts = run("resolve", "people.csv", *COMPARED, "--truth-column", "who", "--json").json
     run("resolve", "people.csv", *COMPARED, "-o", "e.csv")
-    scores = run("evaluate", "e.csv", "--truth", "people.csv", "--label-column", "who", "--json")
+    scores = run("evaluate", "e.csv", "--truth", "people.csv", "--truth-column", "who", "--json")
     assert scores.code == 0, scores.err
     found = scores.json["scores"]["all"]["pairwise_f1"]
     assert found == facts["scores"]["all"]["pairwise_f1"]
@@ -188,7 +192,9 @@ def test_bad_lists_of_pairs(people, run):
     assert "with itself" in wrong("i,j\nr1,r1\n")
     assert "-o has no use with --pairs" in wrong("i,j\nr1,r2\n", "-o", "x.csv", code=2)
     assert "--strategy has no use" in wrong("i,j\nr1,r2\n", "--strategy", "random", code=2)
-    assert "must not be negative" in wrong("i,j\nr1,r2\n", "--budget", "-1", code=2)
+    assert "--questions must be a whole number of at least 0" in wrong(
+        "i,j\nr1,r2\n", "--questions", "-1", code=2
+    )
 
 
 def test_bad_requests(people, run):
@@ -214,7 +220,7 @@ def test_bad_requests(people, run):
     assert "at once" in wrong(*COMPARED, "--truth-column", "city", code=2)
     assert "given twice" in wrong(*COMPARED, "--threshold", "0.5", "--set", "threshold=1", code=2)
     assert "has no parameter 'alpha'" in wrong(*COMPARED, "--alpha", "0.5", code=2)
-    assert "--threshold must be" in wrong(*COMPARED, "--threshold", "nan")
+    assert "--threshold must be" in wrong(*COMPARED, "--threshold", "nan", code=2)
     assert "should end in" in wrong(*COMPARED, "--doubtful", "d.npy")
     assert "`sidelight cluster" in wrong("-m", "kmeans", code=2)
 
@@ -232,18 +238,56 @@ def test_a_block_with_too_many_pairs_is_named(put, run, monkeypatch):
 
 def test_spreadsheets(put, run):
     put("p.csv", "id,name\n=a,Ann\n+b,Ann\n")
-    arguments = ("--compare", "name:exact", "-o", "e.csv", "--doubtful", "d.csv", "--safe-ids")
+    arguments = (
+        "--compare",
+        "name:exact",
+        "-o",
+        "e.csv",
+        "--doubtful",
+        "d.csv",
+        "--spreadsheet-safe",
+    )
     assert run("resolve", "p.csv", *arguments).code == 0
     assert "'=a" in Path("e.csv").read_text()
 
 
 def test_a_run_in_python(people):
-    from sidelight.runs.relational import ResolveRequest, resolve
-
-    request = ResolveRequest("people.csv", compare={"name": "text", "city": "exact"}, truth="who")
-    found = resolve(request)
+    compare = {"name": "text", "city": "exact"}
+    found = jobs.run("resolve", data="people.csv", compare=compare, truth="who")
     assert found.labels.dtype == np.int32
     assert found.curve is not None
-    assert found.says()[0] == "Ann Lee, Bonn"
+    assert found.row_texts()[0] == "Ann Lee, Bonn"
     written = found.write(entities="e.parquet", doubtful="d.parquet", report="r.html")
     assert sorted(written) == ["doubtful", "entities", "report"]
+
+
+def test_a_table_in_memory(people):
+    frame = pd.read_csv("people.csv").set_index("id")
+    asked = {"compare": {"name": "text*3", "city": "exact"}, "blocking": ["city"], "truth": "who"}
+    of_file = jobs.run("resolve", data="people.csv", sources="file", **asked)
+    found = jobs.run("resolve", data=frame, sources="file", **asked)
+    np.testing.assert_array_equal(found.labels, of_file.labels)
+    assert found.data.row_ids.tolist() == of_file.data.row_ids.tolist()
+    assert found.estimator.compare["name"].weight == 3.0
+
+
+def test_the_command_line_says_all_that_was_asked(people, run):
+    """Weights and keys of several columns are written so that they are read again."""
+    asked = ResolveRequest(
+        "people.csv",
+        compare={"name": "text*3", "year": "number"},
+        blocking=["name", ("city", "year")],
+    )
+    words = shlex.split(asked.command_line())
+    assert words[3:] == [
+        "--compare",
+        "name:text*3,year:number",
+        "--block",
+        "name",
+        "--block",
+        "city&year",
+    ]
+    facts = run(*words[1:], "--json").json
+    found = jobs.run(asked)
+    assert facts["labels"] == found.labels.tolist()
+    assert facts["n_pairs"] == found.facts()["n_pairs"]

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sidelight import catalog, runs
+from sidelight import catalog, jobs
 from sidelight._fit.parameters import Count, estimator
 from sidelight.base import Embedding
 from sidelight.exceptions import InvalidRequest, PreparationWarning, SidelightError
-from sidelight.runs import MapStream, Request
+from sidelight.jobs import EmbedRequest, MapStream
 
 ROWS = np.random.default_rng(0).normal(size=(12, 3)).round(3)
 LINES = ["id,a,b,c", *(f"p{i},{a},{b},{c}" for i, (a, b, c) in enumerate(ROWS))]
@@ -260,7 +260,7 @@ def test_columns_of_other_kinds_are_told(pipe):
         (("--label-column", "a"), "--label-column has no use"),
         (("--as", "a=category"), "--as has no use"),
         (("-o", "out.parquet"), "should end in .csv or .tsv or .jsonl"),
-        (("--start", "1"), "Invalid value for '--start'"),
+        (("--start", "1"), "--start must be a whole number of at least 2"),
         (("-m", "sammon-mapping"), "sammon-mapping cannot add rows to a map that is there"),
     ],
 )
@@ -285,13 +285,13 @@ def test_files_and_formats(shifted, run, put):
     put("own.csv", "mine,x\n1,2\n")
     assert "replace it with --force" in run(*common, "rows.csv", "-o", "own.csv").err
     put("odd.csv", "id,a,b\n=1+1,1,2\n-,3,5\n")
-    safe = run(*common, "odd.csv", "--safe-ids")
+    safe = run(*common, "odd.csv", "--spreadsheet-safe")
     assert [line.partition(",")[0] for line in safe.out.splitlines()[1:]] == ["'=1+1", "'-"]
 
 
 def test_the_same_from_python(shifted):
     lines = [f"{line},{'kind' if i == 0 else 'rb'[i % 2]}" for i, line in enumerate(LINES)]
-    stream = MapStream(Request(lines, method="shifted", color="kind", k=2), start=5)
+    stream = MapStream(EmbedRequest(lines, method="shifted", color="kind", k=2, raw=True), start=5)
     came = dict(stream)
     np.testing.assert_allclose(np.array(list(came.values())), placed(), atol=1e-12)
     found = stream.finish()
@@ -305,11 +305,16 @@ def test_the_same_from_python(shifted):
     assert "How the map grew" in page
     assert "began with 5 rows and grew by 7 rows" in page
     with pytest.raises(SidelightError, match="No row came"):
-        MapStream(Request(lines, method="shifted")).finish()
+        MapStream(EmbedRequest(lines, method="shifted", raw=True)).finish()
     with pytest.raises(InvalidRequest, match="labels= has no use for a stream"):
-        MapStream(Request(lines, method="shifted", labels="kind"))
+        MapStream(EmbedRequest(lines, method="shifted", labels="kind", raw=True))
     with pytest.warns(PreparationWarning, match="Line 3 of rows in memory is left out"):
-        list(MapStream(Request([*LINES[:2], "x,,1,2", *LINES[2:]], method="shifted"), start=5))
+        list(
+            MapStream(
+                EmbedRequest([*LINES[:2], "x,,1,2", *LINES[2:]], method="shifted", raw=True),
+                start=5,
+            )
+        )
 
 
 def test_ids_that_come_again_and_ids_that_are_no_text(pipe):
@@ -357,10 +362,10 @@ def test_rows_are_answered_while_the_pipe_is_open_and_ctrl_c_ends_them(tmp_path)
     assert "33 rows, 3 columns" in err
     assert "ended by Ctrl-C" in err
     assert len(pd.read_csv(tmp_path / "final.csv")) == 33
-    model = runs.load_model(tmp_path / "map.skops")
+    model = jobs.load_model(tmp_path / "map.skops")
     table = pd.DataFrame(MANY[:33], columns=list("abc"))
     table.to_csv(tmp_path / "rows.csv", index=False)
-    again = runs.transform(model, tmp_path / "rows.csv").features
+    again = jobs.apply_model(model, tmp_path / "rows.csv").features
     final = pd.read_csv(tmp_path / "final.csv", index_col="id").to_numpy()
     np.testing.assert_allclose(again, final, atol=1e-5 * np.ptp(final))
 

@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sidelight import jobs
 from sidelight.constraints import Correspondences
+from sidelight.jobs import EmbedRequest
 from sidelight.manifold import CoordinatedViews
-from sidelight.runs import Request, run, run_views
 
 RNG = np.random.default_rng(0)
 T, S = np.sort(RNG.uniform(0, 1, 70)), np.sort(RNG.uniform(0, 1, 60))
@@ -79,7 +80,7 @@ def test_other_methods_and_what_has_no_use(views, run, put):
         ((*common, "-m", "isomap"), "isomap maps one table; these join views", 2),
         ((*common, "--save", "m.skops"), "cannot be saved", 2),
         ((*common, "--anchors", "links.csv"), "--anchors has no use with several views", 2),
-        ((*common, "--stream"), "--view makes a new map", 2),
+        ((*common, "--stream"), "--view makes a map of whole tables", 2),
         ((*common, "--drop", "zz"), "no view has a column 'zz'", 2),
         (VIEW, "say which rows of the views show the same", 2),
         ((*VIEW, "--correspondences", "bad.csv"), "zz", 1),
@@ -93,17 +94,14 @@ def test_other_methods_and_what_has_no_use(views, run, put):
 
 
 def test_the_same_from_python(views):
-    request = Request(
+    request = EmbedRequest(
         "photos.csv",
         k=1,
         views=["sounds.csv"],
         correspondences="links.csv",
         settings={"n_charts": 5},
-        prepare=True,
         drop=["loud"],
     )
-    found = run_views(request)
+    found = jobs.run(request)
     assert [view.feature_names for view in found.views] == [("x", "y"), ("y",)]
     assert "--view sounds.csv" in found.request.command_line()
-    with pytest.raises(ValueError, match="run_views"):
-        run(request)

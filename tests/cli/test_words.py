@@ -89,22 +89,22 @@ cluster classes.csv -k 2 --as class=ordered | say it: class=ordered:
 cluster rows.csv -k 2 --weight a=x | --weight a=x: a weight is a number.
 cluster rows.csv -k 2 --weight a=-2 | must be a number of at least 0, got -2
 cluster rows.csv -k 2 --scale huge | --scale must be one of standard, robust, range, none, got
-cluster rows.csv -k 2 --scale huge --raw | --scale has no use with --raw
+cluster rows.csv -k 2 --scale range --raw | --scale has no use with --raw
 cluster rows.csv -k 2 -m spherical-kmeans --weight a=2 | --as, --weight and --scale have no use
 cluster rows.libsvm -k 2 --weight x0=2 | --as and --weight have no use
 cluster rows.libsvm -k 2 --scale huge | --scale must be one of standard, robust, range, none, got
 cluster classes.csv -k 1 --label-column class --drop one,none -m seeded-kmeans | only -k 1
 cluster classes.csv -k 1 --label-column class --drop one,none -m gaussian-mixture | only -k 1
 cluster classes.csv --label-column class --drop one,none | the labels know 2 classes
-transform rows.csv -m rca -d 9 -c known.csv | -d 9 must be between 1 and the number of features, 2.
-transform rows.csv -m rca -d 0 -c known.csv | -d must be a whole number of at least 1, got 0.
-transform rows.csv -m dca -c together.csv | DCA needs cannot-links
-transform rows.csv -m itml -c known.csv --set max_iter=1 | --set max_iter=1
-transform rows.csv -m pola -d 2 -c known.csv | no number to choose by -d
-transform rows.csv -m cannot-link-metric -c together.csv | give some
-transform rows.csv -m constrained-pca -d 9 | -d 9 is reduced to 2
-transform rows.csv -m constrained-pca --set n_components=9 | use -d for n_components
-transform same.csv -m constrained-pca -d 1 --raw | All rows are the same
+embed rows.csv -m rca -d 9 -c known.csv | -d 9 must be between 1 and the number of features, 2.
+embed rows.csv -m rca -d 0 -c known.csv | -d must be a whole number of at least 1, got 0.
+embed rows.csv -m dca -c together.csv | DCA needs cannot-links
+embed rows.csv -m itml -c known.csv --set max_iter=1 | --set max_iter=1
+embed rows.csv -m pola -d 2 -c known.csv | no number to choose by -d
+embed rows.csv -m cannot-link-metric -c together.csv | give some
+embed rows.csv -m constrained-pca -d 9 | -d 9 is reduced to 2
+embed rows.csv -m constrained-pca --set n_components=9 | use -d for n_components
+embed same.csv -m constrained-pca -d 1 --raw | All rows are the same
 select rows.csv -m constraint-score -n 9 -c known.csv | -n 9 must be between 1 and
 select rows.csv -m constraint-score -n 0 -c known.csv | -n must be a whole number of at least 1
 select rows.csv -m constraint-score -c together.csv | --label-column
@@ -117,10 +117,10 @@ check rows.csv -c known.csv -k 99 | 99
 check noid.csv -c known.csv | --id-column NAME
 check rows.csv | --constraints
 ask rows.csv -k 0 | -k must be
-ask rows.csv -k 99 --budget 0 | -k 99 is more than the 12 rows
+ask rows.csv -k 99 --questions 0 | -k 99 is more than the 12 rows
 ask rows.csv -k 2 --strategy cobras -m gaussian-mixture | -m kmeans
-sample classes.csv --label-column class -o s.csv | needs -n.
-sample classes.csv --label-column class -o s.csv -n -3 | -n must be
+sample classes.csv --label-column class -o s.csv | needs --number.
+sample classes.csv --label-column class -o s.csv --number -3 | --number must be
 sample classes.csv --label-column class -o s.csv --protocol level | needs --level.
 sample classes.csv --label-column class -o s.csv --protocol level --level -1 | --level must be
 sample classes.csv --label-column class -o s.csv --protocol chunklets | needs --fraction.
@@ -128,12 +128,11 @@ sample classes.csv --label-column class -o s.csv --protocol chunklets --fraction
 sample classes.csv --label-column class -o s.csv --protocol chunklets --fraction 1 --size 1 | --size
 sample classes.csv --label-column class -o s.csv --protocol teachers | needs --teachers.
 sample classes.csv --label-column class -o s.csv --protocol teachers --teachers 2 | needs --size.
-sample classes.csv --label-column class -o s.csv --protocol what -n 3 | --protocol must be one of
-sample classes.csv --label-column none -o s.csv -n 3 | no class
-evaluate labels.csv --truth classes.csv --label-column class | --id-column
-evaluate none.csv --truth classes.csv --label-column none | 'none'
+sample classes.csv --label-column class -o s.csv --protocol what --number 3 | --protocol must be
+sample classes.csv --label-column none -o s.csv --number 3 | no class
+evaluate labels.csv --truth classes.csv --truth-column class | --id-column
+evaluate none.csv --truth classes.csv --truth-column none | 'none'
 predict model.skops narrow.npy | no columns 'a', 'b', which the model was fitted to
-predict map.skops rows.csv | sidelight transform DATA --model MODEL
 """
 CASES = [tuple(line.split(" | ")) for line in WRONG.strip().splitlines()]
 
@@ -145,7 +144,7 @@ def test_a_wrong_command_line_is_answered_by_its_options(folder, run, monkeypatc
     monkeypatch.setattr("sys.stdin", io.StringIO("q\n"))
     if line.startswith("predict") and not Path("map.skops").exists():
         assert run("cluster", "rows.csv", "-k", 2, "--save", "model.skops").code == 0
-        fit = ("transform", "rows.csv", "-m", "constrained-pca", "-d", 1)
+        fit = ("embed", "rows.csv", "-m", "constrained-pca", "-d", 1)
         assert run(*fit, "--save", "map.skops").code == 0
     for old in Path().glob("rows.answers.*"):
         old.unlink()
@@ -160,7 +159,7 @@ def test_a_wrong_command_line_is_answered_by_its_options(folder, run, monkeypatc
 
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("size", [0, 99])
-@pytest.mark.parametrize("command", ["cluster", "transform", "select"])
+@pytest.mark.parametrize("command", ["cluster", "embed", "select"])
 def test_no_method_calls_its_number_by_another_name_than_the_option(
     folder, run, monkeypatch, command, size
 ):

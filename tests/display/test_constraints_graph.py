@@ -8,7 +8,7 @@ import pytest
 
 from sidelight import Constraints
 from sidelight.display import ConstraintsDisplay
-from sidelight.display._constraints import MOST_OF_ONE, MOST_ROWS
+from sidelight.display._constraints import MAX_OF_ONE, MAX_ROWS
 from sidelight.display._layout import place_components
 from sidelight.exceptions import SidelightError
 
@@ -76,9 +76,9 @@ def test_many_statements_are_drawn_by_whole_parts():
     broken = Constraints([(19_990, 19_991)], [(19_990, 19_991)], n_samples=20_000) | known
     for statements in (known, broken):
         display = ConstraintsDisplay.from_constraints(statements)
-        assert len(display.rows) == MOST_ROWS
+        assert len(display.rows) == MAX_ROWS
         assert "300 rows and" in display.ax_.get_title()
-        degree = np.bincount(display.links.pairs.ravel(), minlength=MOST_ROWS)
+        degree = np.bincount(display.links.pairs.ravel(), minlength=MAX_ROWS)
         assert (degree == 0).sum() <= 1  # but for the last part, which does not fit
     assert {19_990, 19_991} <= set(display.rows.tolist())
 
@@ -90,13 +90,13 @@ def test_a_part_that_is_too_large_is_drawn_around_its_most_linked_row(ax):
     display = ConstraintsDisplay.from_constraints(known, ax=ax)
     assert 0 in display.rows
     assert (display.rows < 400).all()
-    assert len(display.links) == MOST_ROWS - 1
+    assert len(display.links) == MAX_ROWS - 1
 
 
 def test_of_a_large_class_some_rows_are_drawn(ax):
     known = Constraints.from_labels(np.repeat([0, 1], 400))
     display = ConstraintsDisplay.from_constraints(known, ax=ax)
-    assert np.bincount(known.labels[display.rows]).tolist() == [MOST_OF_ONE, MOST_OF_ONE]
+    assert np.bincount(known.labels[display.rows]).tolist() == [MAX_OF_ONE, MAX_OF_ONE]
 
 
 def test_nothing_known(ax):

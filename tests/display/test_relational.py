@@ -70,7 +70,7 @@ class TestSignMatrix:
     def test_of_many_objects_the_largest_clusters(self, ax, monkeypatch):
         from sidelight.display.relational import _sign_matrix
 
-        monkeypatch.setattr(_sign_matrix, "MOST_OBJECTS", 12)
+        monkeypatch.setattr(_sign_matrix, "MAX_OBJECTS", 12)
         relations, labels = signed()
         display = SignMatrixDisplay.from_relations(relations, labels, ax=ax)
         assert display.image_.get_array().shape == (12, 12)
@@ -109,7 +109,7 @@ class TestConnectedClusters:
         np.testing.assert_array_equal(display.centers_.get_offsets(), self.PLACES[[0, 2]])
 
     def test_a_sample_of_many_nodes_keeps_the_centers(self, ax, monkeypatch):
-        monkeypatch.setattr(_region_map, "MOST_NODES", 2)
+        monkeypatch.setattr(_region_map, "MAX_NODES", 2)
         labels = np.array([0, 0, 1, 1, 1])
         model = Fitted().with_(labels_=labels, center_nodes_=np.array([4, 1]))
         display = ConnectedClustersDisplay.from_estimator(model, self.PLACES, self.RING, ax=ax)
@@ -120,7 +120,7 @@ class TestConnectedClusters:
             assert [min(a, b), max(a, b)] in self.RING.edges.tolist()
 
     def test_inner_edges_come_first(self, ax, monkeypatch):
-        monkeypatch.setattr(_region_map, "MOST_EDGES", 2)
+        monkeypatch.setattr(_region_map, "MAX_EDGES", 2)
         display = ConnectedClustersDisplay.from_labels(
             self.PLACES, self.RING, [0, 0, 1, 1, 2], ax=ax
         )

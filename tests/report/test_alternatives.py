@@ -11,8 +11,8 @@ from sidelight import KnownSplits
 from sidelight.cluster import CondEns, find_alternatives
 from sidelight.evaluation import similarity_to_splits
 from sidelight.exceptions import SidelightError
+from sidelight.jobs.alternatives._page import _partition, render_alternatives
 from sidelight.preparation import TypedColumn
-from sidelight.report.alternative._page import _partition, render_alternatives
 
 
 @pytest.fixture(scope="module")

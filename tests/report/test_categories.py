@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sidelight import jobs
 from sidelight.datasets import make_category_corpus
+from sidelight.jobs.categorize import _embedded, _page
 from sidelight.pictures.categories._flows import flows_of
-from sidelight.report.categories import _embedded, _page
-from sidelight.runs import CategorizeRequest, categorize
 
 EVIL = '<script>document.documentElement.dataset.error="run"</script><!-- --></script>'
 
@@ -29,8 +29,8 @@ def found():
     frame.loc[700, "text"] = ""
     frame["class"] = frame["class"].replace("rowing", f"rowing {EVIL}")
     settings = {"domination_threshold": 0.3}
-    request = CategorizeRequest(frame, "class", truth="topic", settings=settings, keep_words=0.95)
-    return categorize(request)
+    words = {"labels": "class", "truth": "topic", "keep_words": 0.95}
+    return jobs.run("categorize", data=frame, settings=settings, **words)
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +91,8 @@ def test_flows_count_documents(found):
 
 
 def test_large_categories_are_cut(found, monkeypatch):
-    monkeypatch.setattr(_embedded, "MOST_ENTRIES", 100)
-    monkeypatch.setattr(_embedded, "MOST_WORDS", 50)
+    monkeypatch.setattr(_embedded, "MAX_ENTRIES", 100)
+    monkeypatch.setattr(_embedded, "MAX_WORDS", 50)
     text, cut = _embedded.seeds_in_page(found.estimator, found.words)
     n = found.estimator.seeds_.shape[0]
     assert cut == 100 // n

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sidelight import Constraints, catalog, runs
+from sidelight import Constraints, catalog, jobs
 from sidelight.exceptions import SidelightError
+from sidelight.jobs import ClassifyRequest
 from sidelight.pictures._points import Points
 from sidelight.pictures.classes._decisions import Decisions, class_codes, decisions_of
 from sidelight.pictures.classes._rounds import curves_of, mean_by_round
 from sidelight.pictures.svg._points import placed
 from sidelight.report import render_report, write_report
-from sidelight.runs import Request
 from sidelight.semi_supervised import (
     TSVM,
     HarmonicClassifier,
@@ -38,8 +38,8 @@ PAIRS = Constraints([("r-1", "r-2"), ("r-3", "r-40")], [("r-4", "r-50")], ids=ID
 
 
 def found_by(method, rows=X, known=LABELS, **others):
-    request = Request(rows, method=method, constraints=known, command="classify", **others)
-    return runs.run(request)
+    request = ClassifyRequest(rows, method=method, constraints=known, **others, raw=True)
+    return jobs.run(request)
 
 
 @pytest.fixture(scope="module")

@@ -15,11 +15,11 @@ from sidelight.cluster import CDKMeans, InformationCoclustering
 from sidelight.constraints import CrossLinks, Ordering
 from sidelight.datasets import make_purchases
 from sidelight.evaluation import jump_number
+from sidelight.jobs.cocluster._facts import broken_cross_links, describe
+from sidelight.jobs.cocluster._page import render_coclusters
 from sidelight.pictures.coclustering._blocks import binned, table_blocks, timeline
 from sidelight.pictures.coclustering._pictures import table_cells
 from sidelight.pictures.svg._render import svg_of
-from sidelight.report.coclustering._describe import broken_cross_links, describe
-from sidelight.report.coclustering._page import render_coclusters
 
 
 @st.composite

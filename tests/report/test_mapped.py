@@ -153,11 +153,11 @@ def test_rows_that_are_mostly_the_same(share, parse):
 
 
 def test_many_rows_are_sampled(monkeypatch, parse):
-    monkeypatch.setattr(_mapped, "MOST_DRAWN", 20)
-    monkeypatch.setattr(_mapped, "MOST_LINKED", 15)
-    monkeypatch.setattr(_mapped, "MOST_PAIRS", 10)
-    monkeypatch.setattr(_pairs, "MOST_PAIRS", 10)
-    monkeypatch.setattr(_mapped, "MOST_ROWS", 50)
+    monkeypatch.setattr(_mapped, "MAX_DRAWN", 20)
+    monkeypatch.setattr(_mapped, "MAX_LINKED", 15)
+    monkeypatch.setattr(_mapped, "MAX_PAIRS", 10)
+    monkeypatch.setattr(_pairs, "MAX_PAIRS", 10)
+    monkeypatch.setattr(_mapped, "MAX_ROWS", 50)
     known = Constraints.from_labels(Y)
     model = ITML().fit(X, constraints=known)
     page = parse(render_report(estimator=model, X=X, constraints=known))

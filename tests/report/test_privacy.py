@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
 
+from sidelight.jobs.anonymize._page import render_anonymized
 from sidelight.pictures.privacy._distributions import distribution_of, range_of, widths
 from sidelight.privacy import check_anonymity
-from sidelight.report.privacy._anonymized import render_anonymized
 
 K = 4
 
@@ -80,7 +80,7 @@ def test_the_page_tells_promise_loss_and_limits():
 def test_the_page_hides_rare_values():
     html = page()
     assert "Nowhere" not in html
-    assert "command" not in html.split("</style>")[1].split("sidelight check-anonymity")[0]
+    assert "command" not in html.split("</style>")[1].split("sidelight anonymize TABLE --check")[0]
 
 
 def test_a_page_without_search_and_sensitive_columns():

@@ -14,14 +14,24 @@ from tests.display.test_relational import signed
 
 from sidelight import Constraints, Relations
 from sidelight.evaluation import pairwise_f1
+from sidelight.jobs._graph import gap_text
+from sidelight.jobs.consensus._facts import (
+    describe_partitions,
+    disputed_share,
+    vote_blocks,
+    votes_of_pairs,
+)
+from sidelight.jobs.consensus._page import render_consensus
+from sidelight.jobs.correlate import _page as correlate_page
+from sidelight.jobs.correlate._facts import pair_kinds, worst_disagreements
+from sidelight.jobs.correlate._page import render_correlation
+from sidelight.jobs.regions._facts import n_pieces
+from sidelight.jobs.regions._page import render_regions
+from sidelight.jobs.resolve._page import render_resolution
 from sidelight.pictures.relational._blocks import matrix_codes, sign_blocks, sign_cells
 from sidelight.pictures.relational._curve import curve_of_merges
 from sidelight.pictures.svg._render import svg_of
-from sidelight.relational import AttributeResolution, ConnectedKMeans
-from sidelight.report.relational import _correlation
-from sidelight.report.relational._correlation import gap_text, render_correlation
-from sidelight.report.relational._regions import n_pieces, render_regions
-from sidelight.report.relational._resolution import render_resolution
+from sidelight.relational import AttributeResolution, ConnectedKMeans, ConsensusClustering
 
 
 class Fitted(BaseEstimator):
@@ -41,10 +51,11 @@ def test_cost_is_the_sum_over_red_cells():
     same = labels[relations.edges[:, 0]] == labels[relations.edges[:, 1]]
     cost = np.where(same, np.maximum(-relations.scores, 0), np.maximum(relations.scores, 0)).sum()
     assert np.abs(blocks.scores[blocks.disagree]).sum() == pytest.approx(cost)
-    rows = _correlation._quality(Fitted(labels), relations, labels)["pair_kinds"]
-    assert sum(int(row["n"]) for row in rows) == relations.n_edges
-    bad = [row for row in rows if row["bad"]]
-    assert sum(int(row["n"]) for row in bad) == blocks.disagree.sum()
+    rows = pair_kinds(relations, labels)
+    assert sum(row["n"] for row in rows) == relations.n_edges
+    against = [row for row in rows if row["against"]]
+    assert sum(row["n"] for row in against) == blocks.disagree.sum()
+    assert sum(row["sum"] for row in against) == pytest.approx(cost)
 
 
 def test_linked_clusters_are_neighbors():
@@ -84,7 +95,7 @@ def test_the_page_of_scored_pairs(parse):
     assert "Strongest disagreements" in words
     assert "Agreement with the truth" in words
     assert "<o1>" not in html  # ids are escaped
-    worst = _correlation.worst_disagreements(named, labels, 3)
+    worst = worst_disagreements(named, labels, 3)
     scores = [abs(float(row["score"])) for row in worst]
     assert scores == sorted(scores, reverse=True)
     assert worst[0]["first"] in words
@@ -99,7 +110,7 @@ def test_how_far_from_optimal():
 
 
 def test_of_many_objects_the_page_says_what_is_shown(monkeypatch, parse):
-    monkeypatch.setattr(_correlation, "MOST_OBJECTS", 10)
+    monkeypatch.setattr(correlate_page, "MAX_OBJECTS", 10)
     relations, labels = signed()
     html = render_correlation(
         estimator=Fitted(labels, 1.0, 1.0),
@@ -107,6 +118,88 @@ def test_of_many_objects_the_page_says_what_is_shown(monkeypatch, parse):
         constraints=Constraints(n_samples=40),
     )
     assert "10 of 40 objects" in parse(html).words()
+
+
+# --- several partitions ------------------------------------------------------------------------
+
+
+def together(codes, u, v):
+    """Vote of a partition about a pair: 1 together, -1 apart, 0 where it knows not both."""
+    if codes[u] < 0 or codes[v] < 0:
+        return 0
+    return 1 if codes[u] == codes[v] else -1
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000))
+def test_votes_and_disputes_by_their_definition(seed):
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(2, 9)), int(rng.integers(2, 5))
+    partitions = rng.integers(-1, 3, size=(n, m))
+    labels = rng.integers(0, 3, size=n)
+    edges, scores = votes_of_pairs(partitions)
+    assert len(edges) == n * (n - 1) // 2
+    for (u, v), score in zip(edges, scores, strict=True):
+        assert score == sum(together(codes, u, v) for codes in partitions.T)
+    share = disputed_share(partitions, labels)
+    for u in range(n):
+        votes = [
+            together(codes, u, v) * together(labels, u, v)
+            for codes in partitions.T
+            for v in range(n)
+            if v != u
+        ]
+        n_votes = sum(vote != 0 for vote in votes)
+        assert share[u] == pytest.approx(votes.count(-1) / max(n_votes, 1))
+
+
+def noisy_partitions(n=60, m=5):
+    rng = np.random.default_rng(0)
+    classes = np.arange(n) // (n // 3)
+    return np.column_stack(
+        [np.where(rng.random(n) < 0.2, rng.integers(0, 4, n), classes) for _ in range(m)]
+    )
+
+
+def test_the_page_of_a_consensus(parse):
+    partitions = noisy_partitions()
+    partitions[:4, 0] = -1
+    ids = np.array([f"<o{i}>" for i in range(60)])
+    known = Constraints(must_link=[(ids[0], ids[59])], ids=ids)
+    model = ConsensusClustering(random_state=0).fit(partitions, constraints=known)
+    names = ["ann", "bob", "cid", "dee", "eve"]
+    described = describe_partitions(partitions, names, model.distances_)
+    assert [one.n_missing for one in described] == [4, 0, 0, 0, 0]
+    assert described[0].n_pairs == 56 * 55 // 2
+    assert sum(one.n_different for one in described) == model.cost_
+    html = render_consensus(
+        estimator=model,
+        partitions=partitions,
+        described=described,
+        ids=ids,
+        constraints=known,
+        truth=np.arange(60) // 20,
+    )
+    page = parse(html)
+    words = page.words()
+    for title in ("Votes about the pairs", "How near every partition is", "Rows in dispute"):
+        assert title in words
+    assert "must-links 1 0 100%" in words
+    assert "Agreement with the truth" in words
+    assert f"{1 - described[1].distance:.1%}" in words
+    assert "<o1>" not in html  # ids are escaped
+    n_frames = int((np.unique(model.labels_, return_counts=True)[1] > 1).sum())
+    assert len(page.find("rect", class_="frame")) == n_frames
+
+
+def test_of_many_rows_clusters_keep_their_proportions():
+    partitions = noisy_partitions(600)
+    labels = np.arange(600) // 200
+    blocks, rows = vote_blocks(partitions, labels, 30)
+    assert np.bincount(labels[rows]).tolist() == [10, 10, 10]
+    edges, scores = votes_of_pairs(partitions[rows])
+    same = labels[rows][edges[:, 0]] == labels[rows][edges[:, 1]]
+    assert blocks.disagree.sum() == (np.where(same, scores < 0, scores > 0)).sum()
 
 
 # --- connected clusters -----------------------------------------------------------------------
@@ -224,7 +317,7 @@ def test_the_page_of_entities(parse):
     html = render_resolution(
         estimator=model,
         ids=ids,
-        says=NAMES,
+        texts=NAMES,
         constraints=Constraints(n_samples=6, ids=ids),
         blocking=["15 pairs of 15 compared."],
         doubtful=doubts(model),
@@ -246,7 +339,7 @@ def test_a_page_without_truth_merges_and_doubts(parse):
     html = render_resolution(
         estimator=model,
         ids=None,
-        says=NAMES,
+        texts=NAMES,
         constraints=Constraints(n_samples=6),
         blocking=[],
         doubtful=None,

@@ -17,7 +17,7 @@ from sidelight.exceptions import SidelightError
 from sidelight.pictures import _selection
 from sidelight.pictures._progress import by_step
 from sidelight.pictures.svg._render import svg_of
-from sidelight.report import _tables, render_report, write_report
+from sidelight.report import render_report, tables, write_report
 
 from .conftest import Fitted
 
@@ -259,7 +259,7 @@ def test_all_constrained_rows_are_drawn_first(monkeypatch):
 
 
 def test_many_statements_are_cut_with_the_count_of_the_rest(monkeypatch, parse):
-    monkeypatch.setattr(_tables, "MAX_STATEMENTS", 10)
+    monkeypatch.setattr(tables, "MAX_STATEMENTS", 10)
     labels = np.arange(100) % 2
     must = [(row, row + 1) for row in range(0, 50, 2)]  # all violated
     constraints = Constraints(must, [(60, 61)], n_samples=100)

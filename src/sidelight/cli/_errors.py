@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import importlib
 import io
 import json
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import typer
@@ -16,6 +18,7 @@ from typer.core import TyperGroup
 
 from sidelight._words import at_the_terminal
 from sidelight.exceptions import InvalidRequest, SidelightError
+from sidelight.jobs._registry import JOBS, Job, by_question
 
 OK, PROBLEM, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -27,7 +30,29 @@ UsageError, ClickError = typer.BadParameter.__mro__[1:3]
 
 
 class Commands(TyperGroup):
-    """A group of commands that ends every failure with a sentence."""
+    """The commands of all jobs; every failure ends with a sentence."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands, in the order of the registry."""
+        return [*self.commands, *JOBS]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Find a command; what it takes is read when it is used."""
+        if cmd_name not in JOBS:
+            return super().get_command(ctx, cmd_name)
+        from sidelight.cli._build import JobCommand
+
+        return JobCommand(JOBS[cmd_name], _perform)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands question by question, then the options."""
+        width = max(map(len, JOBS))
+        for question, jobs in by_question().items():
+            with section(formatter, question):
+                formatter.write_dl([(f"{job.name:{width}}", job.summary) for job in jobs])
+        records = [one.get_help_record(ctx) for one in self.get_params(ctx)]
+        with section(formatter, "Options"):
+            formatter.write_dl([record for record in records if record is not None])
 
     def main(
         self,
@@ -49,8 +74,29 @@ class Commands(TyperGroup):
 
         with at_the_terminal(), warnings.catch_warnings():
             warnings.showwarning = _sayer()
-            code = _run(command, as_json="--json" in arguments)
+            code = _run(command, arguments)
         sys.exit(code)
+
+
+@contextlib.contextmanager
+def section(formatter: Any, title: str) -> Iterator[None]:
+    """Write lines of a help under a title; a question has no colon behind it."""
+    formatter.write_paragraph()
+    formatter.write(f"{title}\n" if title.endswith("?") else f"{title}:\n")
+    with formatter.indentation():
+        yield
+
+
+#: Jobs that talk to a person or a pipe, and what runs them in place of ``perform``.
+LOOPS = {"ask": "sidelight.cli.ask._command:run", "embed": "sidelight.cli._stream:run"}
+
+
+def _perform(job: Job, *given: Any, **rules: Any) -> None:
+    """Do a job; its result may be that something is wrong."""
+    module, _, name = LOOPS.get(job.name, "sidelight.cli._perform:perform").partition(":")
+    found = getattr(importlib.import_module(module), name)(job, *given, **rules)
+    if found is not None and found.exit_code:
+        raise typer.Exit(found.exit_code)
 
 
 def _prepare_streams() -> None:
@@ -62,8 +108,9 @@ def _prepare_streams() -> None:
         sys.stdout.reconfigure(errors="replace")
 
 
-def _run(command: Callable[[], Any], as_json: bool) -> int:
+def _run(command: Callable[[], Any], arguments: Sequence[str]) -> int:
     """Run a command and give its exit code."""
+    as_json = "--json" in arguments
     debug = os.environ.get("SIDELIGHT_DEBUG", "") not in ("", "0")
     try:
         code = command()
@@ -71,7 +118,7 @@ def _run(command: Callable[[], Any], as_json: bool) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _fail("Interrupted; no output was written.", as_json, INTERRUPTED)
     except (UsageError, InvalidRequest) as error:
-        return _fail(_usage_sentence(error), as_json, USAGE)
+        return _fail(_usage_sentence(error, arguments), as_json, USAGE)
     except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
         return OK
@@ -113,9 +160,10 @@ def _sentence(error: Exception) -> str:
     )
 
 
-def _usage_sentence(error: Exception) -> str:
-    context = getattr(error, "ctx", None)
-    where = getattr(context, "command_path", "sidelight")
+def _usage_sentence(error: Exception, arguments: Sequence[str]) -> str:
+    where = "sidelight"
+    if arguments and arguments[0] in JOBS:
+        where = f"sidelight {arguments[0]}"
     text = error.format_message() if isinstance(error, ClickError) else str(error)  # type: ignore[attr-defined]
     return f"{_one_line(text)} (`{where} --help` shows what there is)"
 

@@ -9,21 +9,22 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sidelight._words import counted
-from sidelight.cli._options import STANDARD_INPUT
-from sidelight.cli._run import claim
-from sidelight.cli._screen import Screen, plain_text
-from sidelight.exceptions import SidelightError
-from sidelight.io._ids import harmless
-from sidelight.runs import MapStream, Request
-from sidelight.runs._records import lines_of
-from sidelight.runs._stream import START, open_lines
+from sidelight.cli._perform import perform
+from sidelight.cli._screen import Screen
+from sidelight.exceptions import InvalidRequest, SidelightError
+from sidelight.io.inner import harmless
+from sidelight.jobs import Job, MapStream, Result
+from sidelight.jobs._outputs import check_outputs_free
+from sidelight.jobs.embed._records import lines_of
+from sidelight.jobs.embed._request import EmbedRequest
+from sidelight.jobs.embed._stream import START, open_lines
 
 JSON_LINES = ".jsonl"
 
@@ -69,11 +70,11 @@ class _Lines:
 class _Places:
     """Where the coordinates go, a line for each row: a file or standard output."""
 
-    def __init__(self, path: Path | None, *, safe_ids: bool, as_json: bool) -> None:
+    def __init__(self, path: Path | None, *, spreadsheet_safe: bool, as_json: bool) -> None:
         self.path = path
         self.as_json = as_json if path is None else path.suffix.lower() == JSON_LINES
         self._between = "\t" if path is not None and path.suffix.lower() == ".tsv" else ","
-        self._safe_ids = safe_ids
+        self._spreadsheet_safe = spreadsheet_safe
         self._file: Any = None
 
     def write(self, row_id: Any, place: Any, names: list[str]) -> None:
@@ -86,7 +87,7 @@ class _Places:
         if self.as_json:
             text = json.dumps({"id": row_id, **dict(zip(names, values, strict=True))}) + "\n"
         else:
-            shown = harmless(row_id) if self._safe_ids else row_id
+            shown = harmless(row_id) if self._spreadsheet_safe else row_id
             text = self._line([shown, *values])
         self._file.write(text)
         self._file.flush()
@@ -101,36 +102,59 @@ class _Places:
             self._file.close()
 
 
-def run_stream(
-    request: Request,
+def run(
+    job: Job,
+    request: EmbedRequest,
+    outputs: Mapping[str, Path | None],
     screen: Screen,
     *,
-    start: int | None,
-    final: Path | None,
     force: bool,
-    safe_ids: bool,
-    coordinates: Path | None,
-    report: Path | None,
-    model: Path | None,
+    spreadsheet_safe: bool,
+) -> Result | None:
+    """Map a table at once, or rows as they come."""
+    rules: Any = {"force": force, "spreadsheet_safe": spreadsheet_safe}
+    if request.stream:
+        _run_stream(request, outputs, screen, **rules)
+        return None
+    if outputs["final"] is not None:
+        raise InvalidRequest("--final is for rows that come one after the other: --stream.")
+    if outputs["predictions"] is not None and not request.views:
+        raise InvalidRequest("--predict-view is for several tables: --view names the others.")
+    if outputs["model"] is not None and request.views:
+        raise InvalidRequest("a map of several views cannot be saved; in Python, pickle it.")
+    asked = {kind: path for kind, path in outputs.items() if kind != "final"}
+    return perform(job, request, asked, screen, **rules)
+
+
+def _run_stream(
+    request: EmbedRequest,
+    outputs: Mapping[str, Path | None],
+    screen: Screen,
+    *,
+    force: bool,
+    spreadsheet_safe: bool,
 ) -> None:
     """Place rows until they end, then write what was asked for about all of them."""
-    is_piped = request.data == STANDARD_INPUT
-    outputs = {"coordinates": final, "report": report, "model": model}
-    inputs = [] if is_piped else request.inputs
-    claim(screen, inputs, force=force, stream=coordinates, **outputs)
-    places = _Places(coordinates, safe_ids=safe_ids, as_json=screen.as_json)
+    if request.views or outputs["predictions"] is not None:
+        raise InvalidRequest("--view makes a map of whole tables: --stream has no use.")
+    coordinates = outputs["coordinates"]
+    at_end = {kind: outputs[kind] for kind in ("final", "report", "model")}
+    inputs = [] if request.is_piped else request.inputs
+    screen.note(*check_outputs_free(inputs, force=force, stream=coordinates, **at_end))
+    places = _Places(coordinates, spreadsheet_safe=spreadsheet_safe, as_json=screen.as_json)
     with _opened(request, screen) as lines:
         stream = MapStream(
             request,
-            start=START if start is None else start,
-            keep=final is not None or report is not None,
+            start=START if request.start is None else request.start,
+            keep=at_end["final"] is not None or at_end["report"] is not None,
             lines=lines,
         )
         problem = _place_all(stream, places, screen)
     found = stream.finish()
     screen.note(*found.notes[len(stream.notes) :])
     paths: dict[str, Any] = {} if coordinates is None else {"stream": coordinates}
-    paths |= found.write(safe_ids=safe_ids, **outputs)
+    at_end["coordinates"] = at_end.pop("final")
+    paths |= found.write(spreadsheet_safe=spreadsheet_safe, **at_end)
     _tell(stream, found, lines, places, screen, paths)
     if problem is not None:
         came = counted(stream.n_rows, "row")
@@ -148,9 +172,9 @@ def _tell(
         f"{counted(stream.n_rows, 'row')}, {columns}, in {found.seconds:.2f} s{ended}"
     )
     written = f"Written: {', '.join(map(str, paths.values()))}" if paths else ""
-    if screen.talks:
+    if screen.prints_text:
         if places.path is not None:
-            screen.show(*(plain_text(line) for line in (summary, written) if line))
+            screen.tell(*(line for line in (summary, written) if line))
         else:
             print(*(line for line in (summary, written) if line), sep="\n", file=sys.stderr)
     facts = {"command": "embed", **found.facts(), "n_rows": stream.n_rows}
@@ -182,9 +206,9 @@ def _place_all(stream: MapStream, places: _Places, screen: Screen) -> SidelightE
 
 
 @contextlib.contextmanager
-def _opened(request: Request, screen: Screen) -> Iterator[_Lines]:
+def _opened(request: EmbedRequest, screen: Screen) -> Iterator[_Lines]:
     """Open the rows, and let Ctrl-C end them."""
-    if request.data == STANDARD_INPUT:
+    if request.is_piped:
         if sys.stdin.isatty():
             screen.note("Reading rows from the terminal; Ctrl-D ends them.")
         opened: Any = contextlib.nullcontext(getattr(sys.stdin, "buffer", sys.stdin))

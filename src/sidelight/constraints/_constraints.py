@@ -216,17 +216,17 @@ class Constraints:
 
         return to_table(self)
 
-    def write(self, path: str | os.PathLike[str], *, safe_ids: bool = False) -> None:
+    def write(self, path: str | os.PathLike[str], *, spreadsheet_safe: bool = False) -> None:
         """Write a file in the long format, by its ending .csv, .csv.gz, .tsv, .json or .parquet.
 
         The file is written beside and then renamed, so that it is never there by half. With
-        ``safe_ids``, texts in a CSV file that a spreadsheet would run as formulas (they begin with
-        ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front; :meth:`read`
-        finds their rows with and without it.
+        ``spreadsheet_safe``, texts in a CSV file that a spreadsheet would run as formulas (they
+        begin with ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front;
+        :meth:`read` finds their rows with and without it.
         """
         from sidelight.constraints.exchange._files import write_file
 
-        write_file(self, path, safe_ids=safe_ids)
+        write_file(self, path, spreadsheet_safe=spreadsheet_safe)
 
     @classmethod
     def sample(

@@ -18,9 +18,15 @@ from .algebra._canonical import name_rows as name_rows
 from .algebra._cluster_names import name_clusters as name_clusters
 from .algebra._contraction import Contraction as Contraction
 from .algebra._contraction import contract as contract
+from .algebra._operations import statements_of as statements_of
 from .algebra._plain import as_codes as as_codes
 from .algebra._plain import is_missing as is_missing
 from .algebra._plain import is_unknown as is_unknown
 from .algebra._plain import plain as plain
 from .algebra._plain import read_classes as read_classes
 from .algebra._plain import text_of as text_of
+from .conditions._texts import columns_in as columns_in
+from .exchange._files import read_columns as read_columns
+from .exchange._files import rows_named_in as rows_named_in
+from .exchange._tables import KIND_OF_WORD as KIND_OF_WORD
+from .relations._log_odds import hold_log_odds as hold_log_odds

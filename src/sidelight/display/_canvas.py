@@ -16,10 +16,10 @@ from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._palette import palette
 
 #: From so many groups on, names of groups are not written into a picture.
-MOST_NAMES = 20
+MAX_NAMES = 20
 
 #: Up to so many curves are named at their ends.
-MOST_LABELED = 8
+MAX_LABELED = 8
 
 _AX = """ax : matplotlib Axes, default=None
     Axes to draw in; a new figure by default."""
@@ -218,7 +218,7 @@ def write_names(
 
 def label_lines(ax: Any, lines: Mapping[str, Any], inks: Inks) -> None:
     """Write the name of every curve at its right end; a legend where they would collide."""
-    if len(lines) > MOST_LABELED:
+    if len(lines) > MAX_LABELED:
         ax.legend(fontsize="small", framealpha=0.85, facecolor=inks.page, edgecolor="none")
         return
     points = {name: line.get_xydata() for name, line in lines.items()}

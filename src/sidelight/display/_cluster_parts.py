@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     pass
 
 #: At most so many rows of violated statements are named.
-MOST_ROW_NAMES = 12
+MAX_ROW_NAMES = 12
 #: At most so many rows of known class, or in known groups, are outlined.
-MOST_MARKS = 300
+MAX_MARKS = 300
 KNOWN_LABEL = STATEMENTS["labels"]
 #: Points of the grid on which regions are drawn, along each axis.
 RESOLUTION = 200
@@ -95,13 +95,13 @@ def marked_rows(known: Constraints, rows: IntArray) -> dict[str, Array]:
     """Drawn rows of known class and of known groups, where these do not fill the picture."""
     kinds = {KNOWN_LABEL: known.labels, STATEMENTS["groups"]: known.groups}
     marked = {kind: codes[rows] >= 0 for kind, codes in kinds.items() if codes is not None}
-    return {kind: said for kind, said in marked.items() if 0 < said.sum() <= MOST_MARKS}
+    return {kind: said for kind, said in marked.items() if 0 < said.sum() <= MAX_MARKS}
 
 
 def ringed_names(run: Run, rows: IntArray, ringed: Array) -> dict[int, str]:
     """Ids of the ringed rows by their places, where there are ids and not too many rows."""
     places = np.flatnonzero(ringed)
-    if run.ids is None or len(places) > MOST_ROW_NAMES:
+    if run.ids is None or len(places) > MAX_ROW_NAMES:
         return {}
     names = run.row_names(rows[places])
     return {int(place): shorten(name, 24) for place, name in zip(places, names, strict=True)}

@@ -16,7 +16,7 @@ from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._run import shorten
 
 #: So many of the best candidates are drawn.
-MOST_CANDIDATES = 25
+MAX_CANDIDATES = 25
 #: Columns of numbers that are drawn, out of those of ``Comparison.table()``.
 NUMBERS = ("k", "n_clusters", "score", "error", "plain_score", "gain_error", "stability", "seconds")
 
@@ -123,8 +123,8 @@ class ComparisonDisplay(Display):
         order = order[np.isfinite(shown[order])]
         if not len(order):
             raise InvalidRequest("No candidate of the comparison has a score: nothing to draw.")
-        kept = order[:MOST_CANDIDATES]
-        if self.chosen is not None and self.chosen in order[MOST_CANDIDATES:]:
+        kept = order[:MAX_CANDIDATES]
+        if self.chosen is not None and self.chosen in order[MAX_CANDIDATES:]:
             kept = np.append(kept[:-1], self.chosen)
         return np.asarray(kept, np.int64)
 

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted, statements
 from sidelight.constraints import Closure, Constraints
-from sidelight.constraints.algebra._alignment import align, check_one_index
+from sidelight.constraints.inner import align, check_one_index
 from sidelight.display._canvas import Display, Inks, casing, check_matplotlib, set_titles
 from sidelight.display._draw._points import draw_points, explain, name_points
 from sidelight.display._layout import place_components
@@ -25,11 +25,11 @@ from sidelight.pictures._run import shorten
 from sidelight.pictures._selection import Links, contains_pairs
 
 #: So many rows are drawn, of a component at most so many.
-MOST_ROWS = 300
-MOST_OF_ONE = 40
+MAX_ROWS = 300
+MAX_OF_ONE = 40
 #: Up to so many rows are named, and up to so many classes are joined by lines.
-MOST_NAMED = 40
-MOST_CLASSES = 8
+MAX_NAMED = 40
+MAX_CLASSES = 8
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -221,7 +221,7 @@ def _chosen_rows(known: Constraints, closure: Closure) -> IntArray:
     is too large, rows near one that has most statements.
     """
     rows = known.mentioned
-    if len(rows) <= MOST_ROWS:
+    if len(rows) <= MAX_ROWS:
         return rows
     troubled = np.unique(closure.contradictions)
     graph = _graph(known, closure, rows)
@@ -229,7 +229,7 @@ def _chosen_rows(known: Constraints, closure: Closure) -> IntArray:
     priority = np.isin(part, part[np.searchsorted(rows, troubled)])
     size = np.bincount(part)[part]
     order = np.lexsort([rows, part, -size, ~priority])
-    if size[order[0]] > MOST_ROWS:
+    if size[order[0]] > MAX_ROWS:
         of_part = np.flatnonzero(part == part[order[0]])
         degree = np.diff(graph.indptr)[of_part] + len(rows) * np.isin(rows[of_part], troubled)
         near = breadth_first_order(
@@ -237,7 +237,7 @@ def _chosen_rows(known: Constraints, closure: Closure) -> IntArray:
         )
         order = np.concatenate([near, order[len(near) :]])
     number = _numbers_within(closure.component[rows[order]])
-    return np.sort(rows[order[number < MOST_OF_ONE][:MOST_ROWS]])
+    return np.sort(rows[order[number < MAX_OF_ONE][:MAX_ROWS]])
 
 
 def _numbers_within(component: IntArray) -> IntArray:
@@ -322,7 +322,7 @@ def _classes(known: Constraints, rows: IntArray, middle: Array) -> tuple[dict[st
         return {}, none
     codes, first = np.unique(known.labels[rows], return_index=True)
     first = first[codes >= 0]
-    if len(first) > MOST_CLASSES:
+    if len(first) > MAX_CLASSES:
         return {}, none
     names = [str(known.label_names[code]) for code in codes[codes >= 0]]
     one, other = np.triu_indices(len(first), k=1)
@@ -331,7 +331,7 @@ def _classes(known: Constraints, rows: IntArray, middle: Array) -> tuple[dict[st
 
 
 def _names(known: Constraints, rows: IntArray) -> list[str]:
-    if len(rows) > MOST_NAMED:
+    if len(rows) > MAX_NAMED:
         return []
     return [str(row) for row in rows] if known.ids is None else [str(i) for i in known.ids[rows]]
 

@@ -17,9 +17,9 @@ from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._run import shorten
 
 #: Of a larger tree the last merges are drawn, down to so many branches.
-MOST_LEAVES = 150
+MAX_LEAVES = 150
 #: Up to so many leaves are named.
-MOST_NAMED = 40
+MAX_NAMED = 40
 #: Merges that the constraints forbid stand so much above the highest one.
 _ABOVE = 1.15
 
@@ -150,8 +150,8 @@ class DendrogramDisplay(Display):
         drawn = dendrogram(
             merges,
             no_plot=True,
-            truncate_mode="lastp" if len(self.labels) > MOST_LEAVES else None,
-            p=MOST_LEAVES,
+            truncate_mode="lastp" if len(self.labels) > MAX_LEAVES else None,
+            p=MAX_LEAVES,
             link_color_func=str,  # the "color" of a branch is the number of its merge
         )
         nodes = np.array([int(node) for node in drawn["color_list"]], dtype=np.int64)
@@ -174,7 +174,7 @@ class DendrogramDisplay(Display):
         self.ax_.set(xlim=(0, 10.0 * len(places)), ylim=(0, top), xticks=[])
         self.ax_.xaxis.labelpad = 8  # below the marks of the leaves
         what = "rows" if len(places) == n else "rows and subtrees"
-        if self.names is not None and len(places) == n <= MOST_NAMED:
+        if self.names is not None and len(places) == n <= MAX_NAMED:
             texts = [shorten(self.names[row], 24) for row in self.order_]
             turn = 90 if max(map(len, texts)) * n > 60 else 0
             self.ax_.set_xticks(places, texts, rotation=turn, fontsize="small")

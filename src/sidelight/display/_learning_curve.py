@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._plain import plain
+from sidelight.constraints.inner import plain
 from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._convergence import named
 from sidelight.display._draw._curves import draw_curves

@@ -19,10 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 from sidelight._fit.checks import explain_bad_rows
 from sidelight._typing import Array, IntArray
 from sidelight.constraints import Constraints
-from sidelight.constraints.algebra._alignment import check_one_index
-from sidelight.constraints.algebra._plain import plain
+from sidelight.constraints.inner import check_one_index, plain
 from sidelight.engine import RowSource, as_rows
-from sidelight.engine._memory import ArrayRows
+from sidelight.engine.inner import ArrayRows
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.pictures._projection import Projection, project
 from sidelight.pictures._run import Given, Run, make_given, make_run

@@ -19,7 +19,8 @@ from sidelight.io._atomic import atomic_write
 from sidelight.io._columns import id_values, label_values, quoted
 from sidelight.io._table import check_readable
 from sidelight.io._write_table import write_columns
-from sidelight.io.formats._formats import read_csv, read_parquet, table_format
+from sidelight.io.formats._excel import check_excel_output
+from sidelight.io.formats._formats import read_raw, table_format
 
 ID = "id"
 CLUSTER = "cluster"
@@ -47,14 +48,15 @@ def write_labels(
     labels: npt.ArrayLike,
     classes: npt.ArrayLike | None = None,
     *,
-    safe_ids: bool = False,
+    spreadsheet_safe: bool = False,
 ) -> None:
-    """Write the cluster of every row, as CSV or Parquet by the suffix.
+    """Write the cluster of every row, as CSV, Excel or Parquet by the suffix.
 
     Parameters
     ----------
     path : path-like
-        ``.csv``, ``.csv.gz``, ``.tsv`` or ``.parquet``; replaced in one step when complete.
+        ``.csv``, ``.csv.gz``, ``.tsv``, ``.xlsx`` (needs openpyxl) or ``.parquet``; replaced in one
+        step when complete.
     ids : array-like of shape (n_rows,) or None
         Ids of the rows; row numbers if None.
     labels : array-like of shape (n_rows,)
@@ -62,9 +64,9 @@ def write_labels(
     classes : array-like of shape (n_rows,), optional
         Name of the class that the cluster of each row stands for, in a column ``class``; empty
         where it stands for none.
-    safe_ids : bool, default=False
-        Whether texts in a CSV file that a spreadsheet would run as formulas (they begin with
-        ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front.
+    spreadsheet_safe : bool, default=False
+        Whether texts in a CSV or Excel file that a spreadsheet would run as formulas (they begin
+        with ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front.
 
     Examples
     --------
@@ -82,7 +84,7 @@ def write_labels(
     """
     check_labels_path(path)
     with atomic_write(path) as temporary:
-        fill_labels(temporary, ids, labels, classes, safe_ids=safe_ids)
+        fill_labels(temporary, ids, labels, classes, spreadsheet_safe=spreadsheet_safe)
 
 
 def read_labels(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -101,11 +103,7 @@ def read_labels(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], npt.NDA
     """
     file = check_labels_path(path)
     check_readable(file)
-    raw = (
-        read_csv(file, text_columns=(CLUSTER, ENTITY))
-        if table_format(file) == "csv"
-        else read_parquet(file)
-    )
+    raw = read_raw(file, text_columns=(CLUSTER, ENTITY))
     label = ENTITY if ENTITY in raw.names and CLUSTER not in raw.names else CLUSTER
     missing = [name for name in (ID, label) if name not in raw.names]
     if missing:
@@ -119,8 +117,13 @@ def read_labels(path: str | os.PathLike[str]) -> tuple[npt.NDArray[Any], npt.NDA
 def check_labels_path(path: str | os.PathLike[str]) -> Path:
     """Check that labels can be kept in such a file."""
     file = Path(path)
-    if table_format(file) not in ("csv", "parquet"):
-        raise SidelightError(f"Labels are kept in .csv, .csv.gz, .tsv or .parquet, not in {file}.")
+    kind = table_format(file)
+    if kind == "excel":
+        check_excel_output(file)
+    elif kind not in ("csv", "parquet"):
+        raise SidelightError(
+            f"Labels are kept in .csv, .csv.gz, .tsv, .xlsx or .parquet, not in {file}."
+        )
     return file
 
 
@@ -130,7 +133,7 @@ def fill_labels(
     labels: npt.ArrayLike,
     classes: npt.ArrayLike | None = None,
     *,
-    safe_ids: bool = False,
+    spreadsheet_safe: bool = False,
 ) -> None:
     """Write to the path itself; the caller renames the file into its place."""
     clusters = np.asarray(labels)
@@ -138,7 +141,7 @@ def fill_labels(
     columns = {ID: names, CLUSTER: clusters}
     if classes is not None:
         columns[CLASS] = np.asarray(classes)
-    write_columns(columns, path, safe_ids=safe_ids)
+    write_columns(columns, path, spreadsheet_safe=spreadsheet_safe)
 
 
 def fill_overlapping(
@@ -146,7 +149,7 @@ def fill_overlapping(
     columns: dict[str, npt.NDArray[Any]],
     memberships: npt.NDArray[np.bool_] | None,
     *,
-    safe_ids: bool = False,
+    spreadsheet_safe: bool = False,
 ) -> None:
     """Write columns to the path, with all clusters of every row where clusters overlap.
 
@@ -155,7 +158,7 @@ def fill_overlapping(
     if memberships is not None:
         several = [" ".join(map(str, np.flatnonzero(one))) for one in memberships]
         columns = {**columns, CLUSTERS: np.array(several, dtype=str)}
-    write_columns(columns, path, safe_ids=safe_ids)
+    write_columns(columns, path, spreadsheet_safe=spreadsheet_safe)
 
 
 def fill_classes(
@@ -166,14 +169,14 @@ def fill_classes(
     columns: Sequence[str],
     given: npt.NDArray[np.bool_] | None = None,
     *,
-    safe_ids: bool = False,
+    spreadsheet_safe: bool = False,
 ) -> None:
     """Write the class of every row to the path itself; the caller renames it into its place.
 
     Parameters
     ----------
     path : Path
-        The file, CSV or Parquet by its suffix.
+        The file, CSV, Excel or Parquet by its suffix.
     ids : array-like of shape (n_rows,) or None
         Ids of the rows; row numbers if None.
     classes : ndarray of shape (n_rows,)
@@ -184,7 +187,7 @@ def fill_classes(
         Names of their columns.
     given : ndarray of bool of shape (n_rows,), optional
         Whether the class of a row was known, in a column ``given``: yes or no.
-    safe_ids : bool, default=False
+    spreadsheet_safe : bool, default=False
         As for :func:`write_labels`.
     """
     names = np.arange(len(classes)) if ids is None else np.asarray(ids)
@@ -192,7 +195,7 @@ def fill_classes(
     table.update(zip(columns, np.asarray(values).T, strict=True))
     if given is not None:
         table[GIVEN] = np.where(given, "yes", "no")
-    write_columns(table, path, safe_ids=safe_ids)
+    write_columns(table, path, spreadsheet_safe=spreadsheet_safe)
 
 
 def has_classes(names: Sequence[str]) -> bool:

@@ -15,6 +15,7 @@ from scipy import sparse
 from sidelight.exceptions import SidelightError
 from sidelight.io._atomic import atomic_write
 from sidelight.io._ids import harmless
+from sidelight.io.formats._excel import check_excel_output, write_excel
 from sidelight.io.formats._formats import table_format
 from sidelight.io.formats._text import is_tsv, open_text
 
@@ -26,15 +27,15 @@ def write_table(
     *,
     ids: npt.ArrayLike | None = None,
     others: Mapping[str, npt.ArrayLike] | None = None,
-    safe_ids: bool = False,
+    spreadsheet_safe: bool = False,
 ) -> None:
-    """Write rows with their ids, as CSV, Parquet or NPY by the suffix.
+    """Write rows with their ids, as CSV, Excel, Parquet or NPY by the suffix.
 
     Parameters
     ----------
     path : path-like
-        ``.csv``, ``.csv.gz``, ``.tsv``, ``.parquet``, or ``.npy`` (the numbers alone); replaced in
-        one step when complete.
+        ``.csv``, ``.csv.gz``, ``.tsv``, ``.xlsx`` (needs openpyxl), ``.parquet``, or ``.npy`` (the
+        numbers alone); replaced in one step when complete.
     X : array or CSR matrix of shape (n_rows, n_features)
         The numbers; sparse rows are written dense.
     feature_names : sequence of str
@@ -43,9 +44,9 @@ def write_table(
         Ids of the rows, in front as the column ``id``.
     others : dict of str to array-like, optional
         More columns, such as labels, at the end.
-    safe_ids : bool, default=False
-        Whether texts in a CSV file that a spreadsheet would run as formulas (they begin with
-        ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front.
+    spreadsheet_safe : bool, default=False
+        Whether texts in a CSV or Excel file that a spreadsheet would run as formulas (they begin
+        with ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front.
 
     Examples
     --------
@@ -62,7 +63,9 @@ def write_table(
     """
     check_table_path(path)
     with atomic_write(path) as temporary:
-        fill_table(temporary, X, feature_names, ids=ids, others=others, safe_ids=safe_ids)
+        fill_table(
+            temporary, X, feature_names, ids=ids, others=others, spreadsheet_safe=spreadsheet_safe
+        )
 
 
 def fill_table(
@@ -72,7 +75,7 @@ def fill_table(
     *,
     ids: npt.ArrayLike | None = None,
     others: Mapping[str, npt.ArrayLike] | None = None,
-    safe_ids: bool = False,
+    spreadsheet_safe: bool = False,
 ) -> None:
     """Write to the path itself; the caller renames the file into its place."""
     rows = X.toarray() if sparse.issparse(X) else np.asarray(X)
@@ -82,35 +85,40 @@ def fill_table(
     if check_table_path(path) == "npy":
         np.save(path, rows)
     else:
-        write_columns(columns, path, safe_ids=safe_ids)
+        write_columns(columns, path, spreadsheet_safe=spreadsheet_safe)
 
 
 def check_table_path(path: str | os.PathLike[str]) -> str:
     """Check that a table can be written to such a file, and return its format."""
     kind = table_format(Path(path))
-    if kind not in ("csv", "parquet", "npy"):
+    if kind == "excel":
+        check_excel_output(Path(path))
+    elif kind not in ("csv", "parquet", "npy"):
         raise SidelightError(
-            f"Tables are written as .csv, .csv.gz, .tsv, .parquet or .npy, not as {path}."
+            f"Tables are written as .csv, .csv.gz, .tsv, .xlsx, .parquet or .npy, not as {path}."
         )
     return kind
 
 
 def write_columns(
-    columns: dict[str, npt.NDArray[Any]], path: Path, *, safe_ids: bool = False
+    columns: dict[str, npt.NDArray[Any]], path: Path, *, spreadsheet_safe: bool = False
 ) -> None:
-    """Write columns of any type as Parquet or CSV, by the suffix."""
-    if table_format(path) == "parquet":
+    """Write columns of any type as Parquet, Excel or CSV, by the suffix."""
+    kind = table_format(path)
+    if kind == "parquet":
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         pq.write_table(pa.table(columns), path)
         return
+    lists = {name: values.tolist() for name, values in columns.items()}
+    if spreadsheet_safe:
+        lists = {harmless(name): [*map(harmless, values)] for name, values in lists.items()}
+    if kind == "excel":
+        write_excel(path, lists)
+        return
     between = "\t" if is_tsv(path) else ","
     with open_text(path, "w") as file:
         writer = csv.writer(file, delimiter=between, lineterminator="\n")
-        lists = [values.tolist() for values in columns.values()]
-        if safe_ids:
-            columns = {harmless(name): values for name, values in columns.items()}
-            lists = [[*map(harmless, v)] if v and isinstance(v[0], str) else v for v in lists]
-        writer.writerow(columns)
-        writer.writerows(zip(*lists, strict=True))
+        writer.writerow(lists)
+        writer.writerows(zip(*lists.values(), strict=True))

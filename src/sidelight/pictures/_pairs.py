@@ -15,7 +15,7 @@ from sidelight.constraints import known_pairs
 from sidelight.pictures._run import Given
 
 #: Most pairs of each kind that are measured.
-MOST_PAIRS = 4_000
+MAX_PAIRS = 4_000
 _RANDOM_PAIRS = 2_000  # whose mean distance is a typical one
 
 
@@ -58,7 +58,7 @@ class Mapped:
     def pairs(self) -> tuple[Array, Array]:
         """Known pairs, together and apart, of very many some of each kind."""
         known = known_pairs(self.given.constraints)
-        return some_of(known.together, MOST_PAIRS), some_of(known.apart, MOST_PAIRS)
+        return some_of(known.together, MAX_PAIRS), some_of(known.apart, MAX_PAIRS)
 
     def image(self, rows: Array) -> Any:
         """Return the rows as the estimator maps them."""

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight.constraints import Conditions, Constraints, Violations
-from sidelight.constraints.algebra._alignment import align, check_one_index, own_ids
-from sidelight.constraints.algebra._plain import plain
+from sidelight.constraints.inner import align, check_one_index, own_ids, plain
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
 

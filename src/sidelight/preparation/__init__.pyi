@@ -1,3 +1,4 @@
+from ._binary import BinaryPreparer as BinaryPreparer
 from ._discretize import discretize as discretize
 from ._documents import TextPreparer as TextPreparer
 from ._plan import ColumnPlan as ColumnPlan

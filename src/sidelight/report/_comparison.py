@@ -13,8 +13,7 @@ from markupsafe import Markup
 
 from sidelight._words import counted, two_digits
 from sidelight.evaluation import Candidate, Comparison
-from sidelight.evaluation.comparison._comparison import pair
-from sidelight.evaluation.comparison._stability import agreement, codes
+from sidelight.evaluation.inner import agreement, codes, pair
 from sidelight.pictures._matching import count_together, match_classes
 from sidelight.pictures._points import small_map
 from sidelight.pictures._projection import project
@@ -22,13 +21,13 @@ from sidelight.pictures._run import Given, Partition, sample_rows
 from sidelight.pictures._scores import by_number
 from sidelight.pictures.svg._comparison import score_bar, score_scale
 from sidelight.pictures.svg._render import svg_of
-from sidelight.report._figures import figure
-from sidelight.report._sections import Section, colours
+from sidelight.report.figures import figure
+from sidelight.report.sections import Section, colours
 
 #: Rows of a small map, maps on the page, and candidates in the table.
 MAP_ROWS = 600
-MOST_MAPS = 6
-MOST_CANDIDATES = 60
+MAX_MAPS = 6
+MAX_CANDIDATES = 60
 
 
 def cards(comparison: Comparison, verdict: Sequence[str] | None, given: Given) -> Section:
@@ -61,14 +60,14 @@ def _with_code(sentence: str) -> Markup:
 def leaders(comparison: Comparison) -> list[Candidate]:
     """Candidates that are looked at closely: the best of every method, or of the only one."""
     several = len(comparison.leaders) > 1
-    return (comparison.leaders if several else comparison.scored)[:MOST_MAPS]
+    return (comparison.leaders if several else comparison.scored)[:MAX_MAPS]
 
 
 # --- the table --------------------------------------------------------------------------------
 
 
 def _table(comparison: Comparison, names: list[str], given: Given) -> Section:
-    shown = comparison.candidates[:MOST_CANDIDATES]
+    shown = comparison.candidates[:MAX_CANDIDATES]
     truth = _truth(comparison, given)
     n = comparison.n_statements
     return {

@@ -15,26 +15,26 @@ from markupsafe import Markup
 from sidelight._typing import Array
 from sidelight._words import counted, format_number, listed, statements
 from sidelight.exceptions import EmbeddingWarning
-from sidelight.pictures._pairs import MOST_PAIRS, Mapped, PairDistances, known_distances
+from sidelight.pictures._pairs import MAX_PAIRS, Mapped, PairDistances, known_distances
 from sidelight.pictures._points import GIVEN, Points, link_lines, small_map
 from sidelight.pictures._run import Given, sample_rows, shorten
 from sidelight.pictures._selection import MAX_LINES, MAX_POINTS, Links, fill_up
 from sidelight.pictures.svg._points import group_class, placed
 from sidelight.pictures.svg._render import svg_of
-from sidelight.report._figures import bar_figure, figure
 from sidelight.report._mapped import order_of_pairs, pairs_before_and_after
 from sidelight.report._measures import residual_variance_of
-from sidelight.report._sections import Section, objective, status
+from sidelight.report.figures import bar_figure, figure
 from sidelight.report.maps._colors import Coloring, coloring_of, legends, lost_steps
 from sidelight.report.maps._grids import grid_figures
 from sidelight.report.maps._growth import growth_figures
+from sidelight.report.sections import Section, objective, status
 
-MOST_MEASURED = 2_000  # rows whose neighbors are compared: distances between all of them
+MAX_MEASURED = 2_000  # rows whose neighbors are compared: distances between all of them
 NEIGHBORS = 10
-MOST_MISSING = 0.2  # share of the values, from which on neighbors are not compared
-MOST_ROWS = 12  # in a table
-MOST_NEIGHBORS = 5
-MOST_BARS = 12
+MAX_MISSING = 0.2  # share of the values, from which on neighbors are not compared
+MAX_ROWS = 12  # in a table
+MAX_NEIGHBORS = 5
+MAX_BARS = 12
 STRIP = 0.1  # height of the picture of one coordinate, as a share of its extent
 #: Measures that are shown: title, and which end is the good one.
 MEASURES = {
@@ -87,12 +87,12 @@ class Map(Mapped):
     def _is_mostly_missing(self, rows: Array) -> bool:
         """Whether so much is not measured that distances between rows say little."""
         values = self.given.rows.take(rows)
-        return not hasattr(values, "toarray") and bool(np.isnan(values).mean() > MOST_MISSING)
+        return not hasattr(values, "toarray") and bool(np.isnan(values).mean() > MAX_MISSING)
 
     @cached_property
     def measured(self) -> Measured | None:
         """Quality of the map, on a sample of very many rows; None for very few rows."""
-        rows = self.on_map[sample_rows(len(self.on_map), MOST_MEASURED, np.random.default_rng(3))]
+        rows = self.on_map[sample_rows(len(self.on_map), MAX_MEASURED, np.random.default_rng(3))]
         k = min(NEIGHBORS, (len(rows) - 1) // 2)
         data = self.given.source.take(rows)
         metric: Any = getattr(self.given.estimator, "metric", "euclidean")
@@ -344,12 +344,12 @@ def _lost_and_found(made: Map) -> Section:
     if measured is None or not np.nan_to_num(measured.changes.n_lost).any():
         return {"changed": []}
     n_lost = np.nan_to_num(measured.changes.n_lost)
-    worst = [row for row in np.argsort(-n_lost, kind="stable")[:MOST_ROWS] if n_lost[row]]
+    worst = [row for row in np.argsort(-n_lost, kind="stable")[:MAX_ROWS] if n_lost[row]]
     lost, found = measured.changes.lost, measured.changes.found
 
     def others(pairs: Array, row: int) -> str:
         near = pairs[pairs[:, 0] == row, 1]
-        names = made.given.row_names(measured.rows[near[:MOST_NEIGHBORS]])
+        names = made.given.row_names(measured.rows[near[:MAX_NEIGHBORS]])
         more = f" and {len(near) - len(names)} more" if len(near) > len(names) else ""
         return ", ".join(shorten(name, 24) for name in names) + more
 
@@ -377,13 +377,13 @@ def _worst_pairs(made: Map) -> list[Section]:
     links = _stated(made)
     if not len(links):
         return []
-    links = links[np.arange(min(len(links), 2 * MOST_PAIRS))]
+    links = links[np.arange(min(len(links), 2 * MAX_PAIRS))]
     offsets = made.places[links.pairs[:, 0]] - made.places[links.pairs[:, 1]]
     far = np.linalg.norm(offsets, axis=1) / made.typical[1]
     found = []
     for cannot, sign in ((False, -1.0), (True, 1.0)):
         chosen = np.flatnonzero(links.cannot == cannot)
-        for number in chosen[np.argsort(sign * far[chosen], kind="stable")][: MOST_ROWS // 2]:
+        for number in chosen[np.argsort(sign * far[chosen], kind="stable")][: MAX_ROWS // 2]:
             first, second = made.given.row_names(links.pairs[number])
             kind = "cannot-link" if cannot else "must-link"
             found.append(
@@ -398,7 +398,7 @@ def _anchored(made: Map) -> list[Section]:
         return []
     rows = np.intersect1d(np.flatnonzero(made.anchored), made.on_map)
     off = np.linalg.norm(made.anchors[rows] - made.places[rows], axis=1)
-    order = np.argsort(-off, kind="stable")[:MOST_ROWS]
+    order = np.argsort(-off, kind="stable")[:MAX_ROWS]
     return [
         {
             "name": made.given.row_names([row])[0],
@@ -430,7 +430,7 @@ def _eigenvalues(made: Map) -> Section | None:
     values = getattr(made.given.estimator, "eigenvalues_", None)
     if values is None:
         return None
-    shown = np.asarray(values, dtype=np.float64).ravel()[:MOST_BARS]
+    shown = np.asarray(values, dtype=np.float64).ravel()[:MAX_BARS]
     kept = [place < made.places.shape[1] for place in range(len(shown))]
     return bar_figure(
         "Eigenvalues",
@@ -448,7 +448,7 @@ def _residuals(made: Map) -> Section | None:
     found = getattr(made.given.estimator, "residual_variances_", None)
     if found is None or not np.isfinite(found).all():
         return None
-    shown = np.asarray(found, dtype=np.float64)[:MOST_BARS]
+    shown = np.asarray(found, dtype=np.float64)[:MAX_BARS]
     return bar_figure(
         "Residual variance by number of coordinates",
         [str(n + 1) for n in range(len(shown))],
@@ -467,7 +467,7 @@ def _planes(made: Map, coloring: Coloring | None) -> list[Section]:
     pairs = [(0, 2), (1, 2)] if n_out == 3 else [(0, 2), (1, 2), (0, 3), (1, 3), (2, 3)]
     if n_out < 3:
         return []
-    rows = made.on_map[sample_rows(len(made.on_map), MOST_MEASURED, np.random.default_rng(4))]
+    rows = made.on_map[sample_rows(len(made.on_map), MAX_MEASURED, np.random.default_rng(4))]
     codes = np.zeros(made.given.n_rows, np.int64) if coloring is None else coloring.groups.codes
     return [
         figure(

@@ -9,15 +9,14 @@ import numpy as np
 
 from sidelight._words import counted
 from sidelight.explanation import Explanation, Profile, Rule, Trait, explain_clusters
-from sidelight.explanation._format import percent
-from sidelight.explanation._traits import shown
+from sidelight.explanation.inner import percent, shown
 from sidelight.pictures._run import Run
 from sidelight.preparation import TypedColumn
 
 SHOWN_TRAITS = 8
 SHOWN_CLUSTERS = 24
 #: Probabilities of more rows take too long to ask for; distances are used instead.
-MOST_PROBABILITIES = 100_000
+MAX_PROBABILITIES = 100_000
 
 
 def explained(run: Run, columns: Sequence[TypedColumn] | None) -> dict[str, Any]:
@@ -106,7 +105,7 @@ def _named(run: Run, row: Any) -> str:
 
 def _probabilities(run: Run) -> Any:
     """Probability of every cluster, where the model tells them and the rows are not too many."""
-    if not hasattr(run.estimator, "predict_proba") or run.n_rows > MOST_PROBABILITIES:
+    if not hasattr(run.estimator, "predict_proba") or run.n_rows > MAX_PROBABILITIES:
         return None
     found = np.asarray(run.estimator.predict_proba(run.rows.to_memory()))
     numbers = [int(n) for n in run.clusters.numbers if n.isdigit()]

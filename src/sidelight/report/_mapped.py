@@ -10,19 +10,19 @@ from sidelight._typing import Array
 from sidelight._words import counted, format_number, listed, statements
 from sidelight.engine import as_rows
 from sidelight.pictures._histograms import far_end, pair_distances
-from sidelight.pictures._pairs import MOST_PAIRS, Mapped, PairDistances, known_distances, some_of
+from sidelight.pictures._pairs import MAX_PAIRS, Mapped, PairDistances, known_distances, some_of
 from sidelight.pictures._points import link_lines, small_map
 from sidelight.pictures._projection import project
 from sidelight.pictures._run import Given, Partition, sample_rows
 from sidelight.pictures._selection import Links, fill_up
-from sidelight.report._figures import bar_figure, figure
-from sidelight.report._sections import MAX_GROUPS, Section, chips, colours, objective, status
+from sidelight.report.figures import bar_figure, figure
+from sidelight.report.sections import MAX_GROUPS, Section, chips, colours, objective, status
 
-MOST_DRAWN = 2_000
-MOST_LINKED = 1_500  # of the drawn rows: the rest shows what else there is
-MOST_LINES = 400
-MOST_ROWS = 20_000  # are mapped to see how they spread
-MOST_BARS = 30
+MAX_DRAWN = 2_000
+MAX_LINKED = 1_500  # of the drawn rows: the rest shows what else there is
+MAX_LINES = 400
+MAX_ROWS = 20_000  # are mapped to see how they spread
+MAX_BARS = 30
 
 
 def cards(given: Given) -> Section:
@@ -72,8 +72,8 @@ def order_of_pairs(known: PairDistances) -> Section | None:
 def _maps(mapped: Mapped) -> Section:
     given = mapped.given
     rng = np.random.default_rng(0)
-    links = np.concatenate([some_of(pairs, MOST_LINES // 2) for pairs in mapped.pairs])
-    cannot = np.repeat([False, True], [min(len(p), MOST_LINES // 2) for p in mapped.pairs])
+    links = np.concatenate([some_of(pairs, MAX_LINES // 2) for pairs in mapped.pairs])
+    cannot = np.repeat([False, True], [min(len(p), MAX_LINES // 2) for p in mapped.pairs])
     rows = _drawn_rows(given, links, rng)
     kept = np.isin(links, rows).all(axis=1)
     links, cannot = np.searchsorted(rows, links[kept]), cannot[kept]
@@ -120,9 +120,9 @@ def _maps(mapped: Mapped) -> Section:
 def _drawn_rows(given: Given, links: Array, rng: np.random.Generator) -> Array:
     """Choose rows of known pairs first, then others at random."""
     linked = np.unique(links)
-    if len(linked) > MOST_LINKED:
-        linked = np.sort(rng.choice(linked, MOST_LINKED, replace=False))
-    return fill_up(linked, given.n_rows, MOST_DRAWN, rng)
+    if len(linked) > MAX_LINKED:
+        linked = np.sort(rng.choice(linked, MAX_LINKED, replace=False))
+    return fill_up(linked, given.n_rows, MAX_DRAWN, rng)
 
 
 def _groups(given: Given) -> Partition | None:
@@ -180,7 +180,7 @@ def _pairs_by_truth(mapped: Mapped) -> PairDistances | None:
     if len(free) < 2:
         return None
     rng = np.random.default_rng(1)
-    pairs = free[rng.integers(len(free), size=(2 * MOST_PAIRS, 2))]
+    pairs = free[rng.integers(len(free), size=(2 * MAX_PAIRS, 2))]
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     same = given.truth.codes[pairs[:, 0]] == given.truth.codes[pairs[:, 1]]
     return PairDistances(mapped.distances(pairs[same]), mapped.distances(pairs[~same]))
@@ -200,7 +200,7 @@ def _feature_bars(mapped: Mapped) -> Section:
     deviation = np.sqrt(moments(given.source).variances)
     weights = np.linalg.norm(np.asarray(components, np.float64), axis=0) * deviation
     weights = weights / max(float(weights.max()), 1e-300)
-    order = np.argsort(-weights, kind="stable")[:MOST_BARS]
+    order = np.argsort(-weights, kind="stable")[:MAX_BARS]
     found = bar_figure(
         "What the features count for",
         [given.feature_names[j] for j in order],
@@ -215,7 +215,7 @@ def _feature_bars(mapped: Mapped) -> Section:
 
 def _ranking(given: Given) -> Section:
     estimator = given.estimator
-    order = np.argsort(estimator.ranking_, kind="stable")[:MOST_BARS]
+    order = np.argsort(estimator.ranking_, kind="stable")[:MAX_BARS]
     scores = np.asarray(estimator.scores_, np.float64)[order]
     kept = estimator.get_support()
     best = "smallest" if scores[0] < scores[-1] else "largest"
@@ -248,10 +248,10 @@ def _spread(mapped: Mapped) -> Section:
     given = mapped.given
     if hasattr(given.estimator, "get_support"):
         return {"spread": None}
-    rows = sample_rows(given.n_rows, MOST_ROWS, np.random.default_rng(2))
+    rows = sample_rows(given.n_rows, MAX_ROWS, np.random.default_rng(2))
     variance = moments(as_rows(mapped.image(rows))).variances
     shares = variance / max(float(variance.sum()), 1e-300)
-    shown = shares[:MOST_BARS]
+    shown = shares[:MAX_BARS]
     found = bar_figure(
         "Variance along the new dimensions",
         _names_out(given)[: len(shown)],

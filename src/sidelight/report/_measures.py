@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-MOST_ROWS = 2_000  # whose geodesics are compared with distances on the map
+MAX_ROWS = 2_000  # whose geodesics are compared with distances on the map
 
 
 def residual_variance_of(estimator: Any, plain: float) -> float:
@@ -18,7 +18,7 @@ def residual_variance_of(estimator: Any, plain: float) -> float:
     found = getattr(estimator, "residual_variances_", None)
     if found is not None and len(found):
         return float(np.asarray(found, dtype=np.float64)[-1])
-    if hasattr(estimator, "geodesics") and len(estimator.embedding_) <= MOST_ROWS:
+    if hasattr(estimator, "geodesics") and len(estimator.embedding_) <= MAX_ROWS:
         return _of_geodesics(estimator)
     is_of_graph = hasattr(estimator, "graph_") or hasattr(estimator, "graph")
     return float("nan") if is_of_graph else plain

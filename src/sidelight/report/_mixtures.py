@@ -9,21 +9,21 @@ import numpy.typing as npt
 
 from sidelight.pictures._histograms import certainty as sureness
 from sidelight.pictures._run import Run, sample_rows
-from sidelight.report._figures import bar_figure, figure
+from sidelight.report.figures import bar_figure, figure
 
 Array = npt.NDArray[np.float64]
 
-MOST_ROWS = 20_000
+MAX_ROWS = 20_000
 DOUBTFUL = 10
 SURE = 0.95
-MOST_FEATURES = 30
+MAX_FEATURES = 30
 
 
 def certainty(run: Run) -> dict[str, Any]:
     """How sure the mixture is: largest responsibility of the rows, and the rows most in doubt."""
     if not hasattr(run.estimator, "predict_proba") or len(run.clusters.names) < 2:
         return {"certainty": None}
-    rows = sample_rows(run.n_rows, MOST_ROWS, np.random.default_rng(0))
+    rows = sample_rows(run.n_rows, MAX_ROWS, np.random.default_rng(0))
     resp = np.asarray(run.estimator.predict_proba(run.rows.take(rows)), np.float64)
     if resp.shape[1] < 2:
         return {"certainty": None}
@@ -64,7 +64,7 @@ def saliency(run: Run) -> dict[str, Any]:
     if saliencies is None:
         return {"saliency": None}
     values = np.asarray(saliencies, np.float64)
-    shown = np.argsort(-values, kind="stable")[:MOST_FEATURES]
+    shown = np.argsort(-values, kind="stable")[:MAX_FEATURES]
     found = bar_figure(
         "Saliency of the features",
         [run.feature_names[j] for j in shown],

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
-from sidelight.io._atomic import atomic_write
+from sidelight.io.inner import atomic_write
+from sidelight.report.templates import render
 
 if TYPE_CHECKING:
     from sidelight.evaluation import Comparison
@@ -129,11 +129,11 @@ def render_report(
     anchors : array of shape (n_samples, n_components), default=None
         Known coordinates that an embedding was fitted with, NaN where nothing is known.
     growth : object, default=None
-        How an embedding grew (``growth`` of a run of :class:`sidelight.runs.MapStream`).
+        How an embedding grew (``growth`` of a run of :class:`sidelight.jobs.MapStream`).
     remarks : sequence of str, default=()
         Sentences about the fit of an embedding, such as parts that had to be joined.
     contrast : object, default=None
-        The same classifier on the labels alone (``contrast`` of :class:`sidelight.runs.ClassRun`).
+        The same classifier on the labels alone (``contrast`` of :class:`sidelight.jobs.ClassRun`).
 
     Returns
     -------
@@ -152,8 +152,8 @@ def render_report(
     """
     # Jinja2 and SciPy are imported when a report is made, not when this package is.
     from sidelight.pictures._run import make_given
-    from sidelight.report import _mapped, _sections
-    from sidelight.report._tables import settings_of, versions
+    from sidelight.report import _mapped, sections
+    from sidelight.report.tables import settings_of, versions
 
     finds_clusters = hasattr(estimator, "labels_")  # spectral clusterers have an embedding_, too
     is_map = hasattr(estimator, "embedding_") and not finds_clusters
@@ -186,8 +186,8 @@ def render_report(
         cards = _cluster_cards(given, columns) if finds_clusters else _mapped.cards(given)
     context = {
         **cards,
-        **_sections.heading(given, title, seconds, cards["facts_of_its_own"]),
-        "method_line": _sections.method_line(estimator),
+        **sections.heading(given, title, seconds, cards["facts_of_its_own"]),
+        "method_line": sections.method_line(estimator),
         "settings": settings_of(estimator, settings),
         "versions": versions(),
         "preparation": preparation,
@@ -198,8 +198,7 @@ def render_report(
 
         template = "comparison.html.j2"
         context = _comparison.add_to(context, comparison, verdict, given)
-    html: str = _environment().get_template(template).render(context)
-    return html
+    return render(template, context)
 
 
 def _is_fitted_map(estimator: Any) -> bool:
@@ -217,40 +216,20 @@ def _is_fitted_map(estimator: Any) -> bool:
 
 def _cluster_cards(given: Given, columns: Sequence[TypedColumn] | None) -> dict[str, Any]:
     from sidelight.pictures._run import make_run
-    from sidelight.report import _mixtures, _sections
+    from sidelight.report import _mixtures, sections
     from sidelight.report._explained import explained
 
     run = make_run(given)
     described = explained(run, columns)
     return {
-        **_sections.outcome_in_short(run),
-        **_sections.picture_and_statements(run),
-        **_sections.asked(run),
-        **_sections.charts(run),
-        **_sections.conditions(run),
+        **sections.outcome_in_short(run),
+        **sections.picture_and_statements(run),
+        **sections.asked(run),
+        **sections.charts(run),
+        **sections.conditions(run),
         **_mixtures.certainty(run),
         **_mixtures.saliency(run),
-        **_sections.agreement(run),
+        **sections.agreement(run),
         **described,
-        **(_sections.features(run) if described["explained"] is None else {"features": None}),
+        **(sections.features(run) if described["explained"] is None else {"features": None}),
     }
-
-
-def _environment() -> Any:
-    """Prepare the template; everything that is not markup of ours is escaped."""
-    import jinja2
-    from markupsafe import Markup
-
-    from sidelight.pictures._run import shorten
-
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_resource), autoescape=True, undefined=jinja2.StrictUndefined
-    )
-    environment.filters["shorten"] = shorten
-    environment.globals["css"] = Markup(_resource("report.css"))
-    environment.globals["script"] = Markup(_resource("report.js"))
-    return environment
-
-
-def _resource(name: str) -> str:
-    return resources.files("sidelight.report").joinpath(name).read_text(encoding="utf-8")

@@ -20,9 +20,9 @@ from sidelight.evaluation import (
 )
 from sidelight.exceptions import ConstraintWarning, SidelightError, UnknownIds
 from sidelight.feature_selection import ConstraintScore
+from sidelight.jobs import ClusterRequest, run
 from sidelight.metric import RCA
 from sidelight.report import render_report
-from sidelight.runs import Request, run
 
 KINDS = {
     "words": lambda n: [f"c{row}" for row in range(n)],
@@ -203,7 +203,7 @@ def test_values_of_rows_need_the_index_of_the_rows():
         lambda: model.fit(frame, partly).score(other, sample_weight=weight),
         lambda: partition_scores(partly, partly.loc[other.index]),
         lambda: ConstraintSearchCV(model, {"n_clusters": [3]}).fit(other, partly),
-        lambda: run(Request(other, k=3, labels=partly)),
+        lambda: run(ClusterRequest(other, k=3, labels=partly, raw=True)),
     ):
         with pytest.raises(SidelightError, match=r"different indexes .*to_numpy"):
             fit()
@@ -270,16 +270,20 @@ def test_feedback_names_documents_by_the_index_of_the_frame():
 def test_runs_and_reports_take_rows_by_index():
     frame, y, known, other = iris("words")
     truth = pd.Series(y, index=frame.index).loc[other.index]
-    found = run(Request(other, k=3, method="copkmeans", constraints=known, truth=truth))
+    found = run(
+        ClusterRequest(other, k=3, method="copkmeans", constraints=known, truth=truth, raw=True)
+    )
     assert found.violations.n == 0
     assert found.knowledge.ids.tolist() == other.index.to_list()
     assert known.violations(pd.Series(found.labels, index=found.data.ids)).n == 0
-    without = run(Request(other, k=3, constraints=Constraints([(0, 1)], n_samples=150)))
+    without = run(
+        ClusterRequest(other, k=3, constraints=Constraints([(0, 1)], n_samples=150), raw=True)
+    )
     assert without.knowledge.must_link.tolist() == [[0, 1]]
     assert without.knowledge.ids.tolist() == other.index.to_list()
-    numbered = run(Request(other.assign(order_id=range(150)), k=3))
+    numbered = run(ClusterRequest(other.assign(order_id=range(150)), k=3, raw=True))
     assert any("'order_id' is used as a feature" in note for note in numbered.notes)
-    named = run(Request(frame.to_numpy(), k=3, constraints=known))
+    named = run(ClusterRequest(frame.to_numpy(), k=3, constraints=known, raw=True))
     assert named.data.ids.tolist() == frame.index.to_list()
     model = COPKMeans(3, random_state=0).fit(other, constraints=known)
     html = render_report(estimator=model, X=other, constraints=known, labels_true=truth)
@@ -292,11 +296,20 @@ def test_runs_and_reports_take_rows_by_index():
 def test_a_file_of_rows_takes_constraints_in_another_order(tmp_path):
     frame, _, known, other = iris("words")
     other.to_csv(tmp_path / "rows.csv", index_label="id")
-    found = run(Request(tmp_path / "rows.csv", k=3, method="copkmeans", constraints=known))
+    found = run(
+        ClusterRequest(tmp_path / "rows.csv", k=3, method="copkmeans", constraints=known, raw=True)
+    )
     assert found.violations.n == 0
     assert known.violations(pd.Series(found.labels, index=found.data.ids)).n == 0
     with pytest.raises(SidelightError, match="could be positions or ids"):
-        run(Request(tmp_path / "rows.csv", k=3, constraints=Constraints([(0, 1)], n_samples=150)))
+        run(
+            ClusterRequest(
+                tmp_path / "rows.csv",
+                k=3,
+                constraints=Constraints([(0, 1)], n_samples=150),
+                raw=True,
+            )
+        )
     frame.iloc[1:].to_csv(tmp_path / "fewer.csv", index_label="id")
     with pytest.raises(SidelightError, match="'c0'"):
-        run(Request(tmp_path / "fewer.csv", k=3, constraints=known))
+        run(ClusterRequest(tmp_path / "fewer.csv", k=3, constraints=known, raw=True))

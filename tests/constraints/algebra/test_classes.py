@@ -19,7 +19,7 @@ from sidelight.cluster import SeededKMeans
 from sidelight.constraints.algebra._plain import plain, read_classes
 from sidelight.evaluation import partition_scores
 from sidelight.exceptions import ConstraintWarning, SidelightError, UnknownIds
-from sidelight.runs import Request, run
+from sidelight.jobs import ClusterRequest, run
 
 
 class Color(enum.Enum):
@@ -115,7 +115,7 @@ def test_estimators_and_runs_take_every_type_of_class(kind):
     model = SeededKMeans(n_clusters=2, random_state=0).fit(X, y)
     assert sorted(map(str, model.classes_.tolist())) == sorted(map(str, names))
     assert model.labels_[0] == model.labels_[1] == model.labels_[3] != model.labels_[2]
-    found = run(Request(X, k=2, labels=y, truth=y, method="seeded-kmeans"))
+    found = run(ClusterRequest(X, k=2, labels=y, truth=y, method="seeded-kmeans", raw=True))
     assert found.knowledge.counts["labels"] == 3
     assert found.scores["all"]["adjusted_rand_index"] == 1
 
@@ -234,6 +234,6 @@ def test_values_of_rows_have_an_order(values):
 def test_classes_in_files_are_read_alike(tmp_path):
     table = pa.table({"x": [0.0, 0.1, 5.0, 5.1], "kind": [b"low", None, b"high", b"<NA>"]})
     pq.write_table(table, tmp_path / "rows.parquet")
-    found = run(Request(tmp_path / "rows.parquet", k=2, labels="kind"))
+    found = run(ClusterRequest(tmp_path / "rows.parquet", k=2, labels="kind", raw=True))
     assert found.knowledge.label_names.tolist() == ["high", "low"]
     assert found.knowledge.counts["labels"] == 2

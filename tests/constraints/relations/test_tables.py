@@ -208,7 +208,7 @@ def test_files_as_people_have_them(tmp_path: Path) -> None:
     assert Relations.read(packed).scores.tolist() == [0.0]
     formula = Relations([("=1+1", "b")], ids=["=1+1", "b"])
     safe = tmp_path / "safe.csv"
-    formula.write(safe, safe_ids=True)
+    formula.write(safe, spreadsheet_safe=True)
     assert "'=1+1" in safe.read_text()
     assert Relations.read(safe, ids=formula.ids) == formula
 

@@ -240,7 +240,7 @@ def test_many_features_by_coordinate_ascent(monkeypatch):
     X, labels, known = problem(groups=True)
     settings = {"kernel": "linear", "alpha": 0.5, "tol": 1e-9}
     exact = fit(X, labels, known, **settings).coef_
-    for module in ("_svc_machines", "_geometry"):
+    for module in ("_svc", "_geometry"):
         monkeypatch.setattr(f"sidelight.semi_supervised.pairs.{module}.MAX_DENSE", 1)
     for rows in (X, sparse.csr_matrix(X)):
         model = fit(rows, labels, known, random_state=0, **settings)

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sidelight import catalog
 from sidelight._words import counted
 from sidelight.active import Answers, make_strategy
-from sidelight.active._strategies import NAMES
-from sidelight.cli import _run
+from sidelight.active.inner import NAMES
 from sidelight.cli._errors import UsageError
-from sidelight.cli._screen import Screen, preparation_lines
+from sidelight.cli._perform import perform
+from sidelight.cli._screen import Screen
 from sidelight.cli.ask._dialogue import Dialogue
 from sidelight.cli.ask._pair_view import PairView
 from sidelight.cli.ask._talk import talk
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table
-from sidelight.runs import Prepared, Request, prepare
-from sidelight.runs._request import numbers_text, several
+from sidelight.jobs import JOBS, Job, Prepared, Result
+from sidelight.jobs._options import fields_of
+from sidelight.jobs._outputs import check_outputs_free
+from sidelight.jobs._registry import make_request
+from sidelight.jobs.ask._request import AskRequest
 
 #: Strategies that ask where a classifier is in doubt, and those that need clusters on the way.
 OF_CLASSIFIERS = "ambiguous-"
@@ -30,50 +32,66 @@ CLUSTERER, CLASSIFIER = "pckmeans", "pairwise-logistic-regression"
 
 
 def run(
-    request: Request,
-    screen: Screen,
+    job: Job,
+    request: AskRequest,
     outputs: Mapping[str, Path | None],
+    screen: Screen,
     *,
-    strategy: str | None,
-    budget: int | None,
-    answers_file: Path | None,
-    safe_ids: bool,
     force: bool,
-) -> None:
+    spreadsheet_safe: bool,
+) -> Result | None:
     """Ask until the person has had enough, then do what ``cluster`` or ``classify`` does."""
-    method, strategy = choose(request.method, strategy)
+    if request.pairs is not None:
+        from sidelight.cli.ask._listed import run_listed
+
+        run_listed(request, outputs, screen, force=force, spreadsheet_safe=spreadsheet_safe)
+        return None
+    method, strategy = choose(request.method, request.strategy)
+    files = answer_files(request, outputs)
+    written = {"labels": outputs["labels"], "report": outputs["report"]}
+    after = JOBS["cluster"]
     if method.tags.kind == "classifier":
-        request = replace(request, method=method.name, command="classify")
-        outputs = {"classes": outputs["labels"], "report": outputs["report"]}
-    if several(request.k):
-        raise UsageError(
-            f"Questions are chosen for one number of clusters, not for -k {numbers_text(request.k)}"
-            "; `sidelight compare` tells which number suits."
-        )
-    if budget is not None and budget < 0:
-        raise UsageError(f"--budget must not be negative, got {budget}.")
-    name = request.data.name.removesuffix(".gz")
-    answers_file = answers_file or Path(f"{Path(name).stem}.answers.jsonl")
-    constraints_file = answers_file.with_suffix(".constraints.csv")
-    kept = {"answers": answers_file, "constraints": constraints_file}
-    _run.claim(screen, request.inputs, force=force, **kept, **outputs)
-    prepared = prepare(replace(request, method=method.name))
+        after = JOBS["classify"]
+        written = {"classes": outputs["labels"], "report": outputs["report"]}
+    screen.note(*check_outputs_free(request.inputs, force=force, **files, **written))
+    asked = _asked(request) | {"method": method.name}
+    if after.name == "classify" and asked.pop("k") is not None:
+        raise UsageError(f"{method.cls.__name__} has no number to choose by -k.")
+    prepared = after.prepare(make_request(after.name, asked))
     _check_labels(prepared)
     screen.note(*prepared.data.notes)
-    screen.show(*preparation_lines(prepared.preparer, raw=not prepared.request.prepare))
+    screen.tell(*prepared.tell())
     facts = _talk(
         prepared,
         strategy,
-        budget,
-        answers_file,
-        constraints_file,
+        request.questions,
+        files,
         as_json=screen.as_json,
-        safe_ids=safe_ids,
+        spreadsheet_safe=spreadsheet_safe,
     )
-    request = replace(_by_the_same_names(request, prepared.data), constraints=constraints_file)
+    asked |= _by_the_same_names(prepared.data) | {"constraints": files["constraints"]}
+    if request.method is None:
+        asked["method"] = None if after.name == "classify" else asked["method"]
     again = Screen(quiet=screen.as_json, knows_columns=True)
-    result = _run.work(request, again, safe_ids=safe_ids, **outputs)
-    screen.result({**result, "command": "ask", "answers": facts})
+    rules: Any = {"force": True, "spreadsheet_safe": spreadsheet_safe}
+    found = perform(after, make_request(after.name, asked), written, again, **rules)
+    screen.result({**again.facts, "command": job.name, "answers": facts})
+    return found
+
+
+def answer_files(request: AskRequest, outputs: Mapping[str, Path | None]) -> dict[str, Path]:
+    """Return where answers are kept, and where they are written as constraints."""
+    name = Path(request.data).name.removesuffix(".gz")
+    answers = outputs["answers"] or Path(f"{Path(name).stem}.answers.jsonl")
+    return {"answers": answers, "constraints": answers.with_suffix(".constraints.csv")}
+
+
+def _asked(request: AskRequest) -> dict[str, Any]:
+    """Return what the request says about rows, columns and knowledge."""
+    only_asked = ("questions", "strategy", "pairs")
+    return {
+        name: getattr(request, name) for name in fields_of(AskRequest) if name not in only_asked
+    }
 
 
 def choose(name: str | None, strategy: str | None) -> tuple[catalog.Method, str]:
@@ -104,11 +122,11 @@ def _suggests(method: catalog.Method) -> bool:
     return hasattr(method.cls, "suggest_pairs")
 
 
-def _by_the_same_names(request: Request, data: Table) -> Request:
+def _by_the_same_names(data: Table) -> dict[str, Any]:
     """Read the rows again by the ids under which the answers were written, or by position."""
     if data.id_column is not None:
-        return replace(request, id_column=data.id_column)
-    return replace(request, columns=list(data.feature_names))
+        return {"id_column": data.id_column}
+    return {"columns": list(data.feature_names)}
 
 
 def _check_labels(prepared: Prepared) -> None:
@@ -132,12 +150,11 @@ def _number(prepared: Prepared) -> int | None:
 def _talk(
     prepared: Prepared,
     strategy: str,
-    budget: int | None,
-    answers_file: Path,
-    constraints_file: Path,
+    questions: int | None,
+    files: Mapping[str, Path],
     *,
     as_json: bool,
-    safe_ids: bool,
+    spreadsheet_safe: bool,
 ) -> dict[str, Any]:
     """Hold the dialogue and write what it brought as constraints."""
     from rich.console import Console
@@ -145,15 +162,15 @@ def _talk(
     # Standard output belongs to the JSON object, if that was asked for.
     console = Console(highlight=False, stderr=as_json)
     request, data = prepared.request, prepared.data
-    with Answers.open(answers_file, known=prepared.knowledge) as answers:
+    with Answers.open(files["answers"], known=prepared.knowledge) as answers:
         chooser = make_strategy(strategy, prepared.estimator)
         chooser.start(prepared.X, answers, _number(prepared), request.seed)
-        dialogue = Dialogue(answers, chooser, PairView(prepared), console, budget)
+        dialogue = Dialogue(answers, chooser, PairView(prepared), console, questions)
         return talk(
             dialogue,
             counted(data.n_rows, "row"),
             request.data,
-            answers_file,
-            constraints_file,
-            safe_ids=safe_ids,
+            files["answers"],
+            files["constraints"],
+            spreadsheet_safe=spreadsheet_safe,
         )

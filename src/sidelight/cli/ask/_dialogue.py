@@ -16,7 +16,7 @@ from sidelight.active import Answer, Answers, Strategy
 from sidelight.cli._screen import plain_text
 from sidelight.cli.ask._pair_view import PairView
 from sidelight.exceptions import InconsistentConstraints, SidelightError
-from sidelight.io._ids import alike_hint
+from sidelight.io.inner import alike_hint
 
 KEYS = {
     "same": ("s", "same", "y", "yes"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,20 +12,26 @@ import numpy as np
 from sidelight._typing import IntArray
 from sidelight._words import counted
 from sidelight.active import Answers
-from sidelight.cli import _run
 from sidelight.cli._errors import UsageError
 from sidelight.cli._screen import Screen, plain_text
+from sidelight.cli.ask._command import answer_files
 from sidelight.cli.ask._dialogue import Dialogue
 from sidelight.cli.ask._pair_view import _cells, _other_columns, _text
 from sidelight.cli.ask._talk import talk
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table, read_table
-from sidelight.io._columns import column_texts, quoted
-from sidelight.io._ids import alike_hint, position_of
-from sidelight.io._table import check_readable
-from sidelight.io.formats._formats import column_names, read_raw
-from sidelight.runs import Request
-from sidelight.runs._request import read_knowledge
+from sidelight.io.inner import (
+    alike_hint,
+    check_readable,
+    column_names,
+    column_texts,
+    position_of,
+    quoted,
+    read_raw,
+)
+from sidelight.jobs._outputs import check_outputs_free
+from sidelight.jobs._table._knowledge import read_knowledge
+from sidelight.jobs.ask._request import AskRequest
 
 ENDS = ("i", "j")
 REASON = "reason"
@@ -79,56 +86,43 @@ class RowsView:
         return laid_out
 
 
-def run(
-    request: Request,
+def run_listed(
+    request: AskRequest,
+    outputs: Mapping[str, Path | None],
     screen: Screen,
-    pairs: Path,
     *,
-    budget: int | None,
-    answers_file: Path | None,
-    safe_ids: bool,
     force: bool,
-    **others: Any,
+    spreadsheet_safe: bool,
 ) -> None:
     """Ask about the listed pairs, and write the answers as constraints."""
-    _refuse(request, others)
-    if budget is not None and budget < 0:
-        raise UsageError(f"--budget must not be negative, got {budget}.")
-    name = request.data.name.removesuffix(".gz")
-    answers_file = answers_file or Path(f"{Path(name).stem}.answers.jsonl")
-    constraints_file = answers_file.with_suffix(".constraints.csv")
-    inputs = [*request.inputs, pairs]
-    _run.claim(screen, inputs, force=force, answers=answers_file, constraints=constraints_file)
+    _check_no_clusters(request, outputs)
+    files = answer_files(request, outputs)
+    screen.note(*check_outputs_free(request.inputs, force=force, **files))
     data = read_table(request.data, id_column=request.id_column, as_columns=True)
     screen.note(*data.notes)
-    listed = read_listed(pairs, data)
-    knowledge = read_knowledge(data, request)
     facts = _talk(
         data,
-        knowledge,
-        listed,
-        budget,
-        answers_file,
-        constraints_file,
+        read_knowledge(data, request),
+        read_listed(Path(request.pairs), data),
+        request.questions,
+        files,
         as_json=screen.as_json,
-        safe_ids=safe_ids,
+        spreadsheet_safe=spreadsheet_safe,
     )
-    screen.show(
-        f"Next: sidelight resolve {plain_text(request.data)} --constraints "
-        f"{plain_text(constraints_file)} ..."
-    )
+    constraints = files["constraints"]
+    screen.tell(f"Next: sidelight resolve {request.data} --constraints {constraints} ...")
     screen.result({"command": "ask", "data": str(request.data), "answers": facts})
 
 
-def _refuse(request: Request, others: dict[str, Any]) -> None:
+def _check_no_clusters(request: AskRequest, outputs: Mapping[str, Path | None]) -> None:
     """Refuse what has no use where the questions are given and nothing is clustered."""
     given = {
         "-k": request.k,
         "--method": request.method,
         "--label-column": request.labels,
-        "--strategy": others["strategy"],
-        "-o": others["output"],
-        "--report": others["report"],
+        "--strategy": request.strategy,
+        "-o": outputs["labels"],
+        "--report": outputs["report"],
     }
     useless = [option for option, value in given.items() if value is not None]
     if useless:
@@ -174,27 +168,26 @@ def _talk(
     data: Table,
     knowledge: Any,
     listed: Listed,
-    budget: int | None,
-    answers_file: Path,
-    constraints_file: Path,
+    questions: int | None,
+    files: Mapping[str, Path],
     *,
     as_json: bool,
-    safe_ids: bool,
+    spreadsheet_safe: bool,
 ) -> dict[str, Any]:
     """Hold the dialogue and write what it brought, with what was known before, as constraints."""
     from rich.console import Console
 
     # Standard output belongs to the JSON object, if that was asked for.
     console = Console(highlight=False, stderr=as_json)
-    with Answers.open(answers_file, known=knowledge) as answers:
+    with Answers.open(files["answers"], known=knowledge) as answers:
         strategy: Any = ListedPairs(listed.pairs, answers)
         view: Any = RowsView(data, listed)
-        dialogue = Dialogue(answers, strategy, view, console, budget)
+        dialogue = Dialogue(answers, strategy, view, console, questions)
         return talk(
             dialogue,
             f"{counted(len(listed.pairs), 'pair')} to ask about",
             data.path,
-            answers_file,
-            constraints_file,
-            safe_ids=safe_ids,
+            files["answers"],
+            files["constraints"],
+            spreadsheet_safe=spreadsheet_safe,
         )

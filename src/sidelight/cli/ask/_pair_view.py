@@ -11,11 +11,11 @@ from sidelight._fit.moments import moments
 from sidelight.cli._screen import plain_text
 from sidelight.engine import as_rows
 from sidelight.io import Table
-from sidelight.io.formats._formats import read_raw, table_format
-from sidelight.runs import Prepared
+from sidelight.io.inner import read_raw, table_format
+from sidelight.jobs import Prepared
 
 # Of many features those are shown in which the two rows differ most.
-MOST_FEATURES = 20
+MAX_FEATURES = 20
 LONGEST_TEXT = 60
 
 
@@ -91,7 +91,7 @@ def _deviations(values: Any) -> npt.NDArray[Any]:
 
 def _largest(apart: npt.NDArray[Any]) -> list[int]:
     """Places of the largest differences, in the order of the columns."""
-    chosen: list[int] = np.sort(np.argsort(-apart, kind="stable")[:MOST_FEATURES]).tolist()
+    chosen: list[int] = np.sort(np.argsort(-apart, kind="stable")[:MAX_FEATURES]).tolist()
     return chosen
 
 

@@ -22,7 +22,7 @@ def talk(
     answers_file: Path,
     constraints_file: Path,
     *,
-    safe_ids: bool,
+    spreadsheet_safe: bool,
 ) -> dict[str, Any]:
     """Hold the dialogue, write what it brought as constraints, and return its facts.
 
@@ -36,7 +36,7 @@ def talk(
         The table.
     answers_file, constraints_file : Path
         Where answers are kept, and where to write the constraints.
-    safe_ids : bool
+    spreadsheet_safe : bool
         Whether texts that a spreadsheet would run get an apostrophe in front.
     """
     answers, console = dialogue.answers, dialogue.console
@@ -46,7 +46,7 @@ def talk(
         f"{plain_text(answers_file)}{resumed}\n{plain_text(HELP)}"
     )
     ended = dialogue.run()
-    answers.constraints.write(constraints_file, safe_ids=safe_ids)
+    answers.constraints.write(constraints_file, spreadsheet_safe=spreadsheet_safe)
     console.print(f"\n{ENDINGS[ended]}{dialogue.tally()} Written: {plain_text(constraints_file)}")
     return {
         "ended": ended,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from sidelight._words import counted, worded
+from sidelight._words import counted, setting, worded
 from sidelight.constraints import as_known_splits
 from sidelight.exceptions import InvalidParameter, SidelightError
 
@@ -75,10 +75,11 @@ def find_alternatives(
             raise SidelightError(_stopped(number, n_alternatives, error)) from error
         labels = found[-1].labels_
         if number < n_alternatives and len(np.unique(labels)) < 2:
+            fewer, more = setting("n_alternatives"), setting("n_clusters")
             raise SidelightError(
                 f"Alternative {number} puts all rows into one cluster, so that nothing can differ "
                 f"from it; ask for at most {counted(number, 'alternative')}"
-                + worded(" or for more clusters.", " (-n) or for more clusters (-k).")
+                + worded(" or for more clusters.", f" ({fewer}) or for more clusters ({more}).")
             )
         splits = splits.adding(f"{NAME} {number}", labels)
     return found
@@ -88,5 +89,5 @@ def _stopped(number: int, asked: int, error: SidelightError) -> str:
     """The error at a later alternative, with what could be asked for instead."""
     possible = counted(number - 1, "alternative")
     return f"Alternative {number} of {asked} was not found. {error} Or ask for {possible} only" + (
-        worded(".", ", -n " + str(number - 1) + ".")
+        worded(".", f", {setting('n_alternatives', number - 1)}.")
     )

@@ -452,17 +452,17 @@ class Conditions:
         n = canonical.number_of_rows(n_samples, index)
         return cls._make(n, index, *read_file(path, n, index))
 
-    def write(self, path: str | os.PathLike[str], *, safe_ids: bool = False) -> None:
+    def write(self, path: str | os.PathLike[str], *, spreadsheet_safe: bool = False) -> None:
         """Write the table that :meth:`read` reads, as .csv, .csv.gz, .tsv, .json or .parquet.
 
         Parameters
         ----------
         path : path-like
             The file; it is written beside and then renamed, so that it is never there by half.
-        safe_ids : bool, default=False
+        spreadsheet_safe : bool, default=False
             Whether ids in a CSV file that a spreadsheet would run as formulas get an apostrophe in
             front; :meth:`read` finds them with and without it.
         """
         from sidelight.constraints.conditions._files import write_file
 
-        write_file(self, path, safe_ids=safe_ids)
+        write_file(self, path, spreadsheet_safe=spreadsheet_safe)

@@ -129,7 +129,7 @@ def _positions(texts: list[str], n_rows: int, index: RowIndex | None, trouble: T
     return out
 
 
-def write_file(conditions: Any, path: str | os.PathLike[str], *, safe_ids: bool) -> None:
+def write_file(conditions: Any, path: str | os.PathLike[str], *, spreadsheet_safe: bool) -> None:
     """Write conditions to a file, completely or not at all."""
     target = Path(path)
     is_json = target.suffix.lower() == ".json"
@@ -138,7 +138,7 @@ def write_file(conditions: Any, path: str | os.PathLike[str], *, safe_ids: bool)
             f"{target}: conditions are written as .csv, .csv.gz, .tsv, .json or .parquet.",
             path=target,
         )
-    change = safe_ids and table_format(target) == "csv" if not is_json else False
+    change = spreadsheet_safe and table_format(target) == "csv" if not is_json else False
     table = _to_table(conditions, change)
     with atomic_write(path) as temporary:
         if is_json:

@@ -43,7 +43,7 @@ COLUMNS = ("i", "j", "kind", "weight")
 
 def read_file(blank: Any, path: str | os.PathLike[str]) -> Any:
     """Constraints about the rows of ``blank`` from a file."""
-    columns, trouble = _read_columns(Path(path))
+    columns, trouble = read_columns(Path(path))
     try:
         return from_columns(blank, columns, trouble)
     except InconsistentConstraints as error:
@@ -54,10 +54,10 @@ def read_file(blank: Any, path: str | os.PathLike[str]) -> Any:
 
 def rows_named_in(path: str | os.PathLike[str]) -> set[str]:
     """Names of rows in a file of constraints, as text."""
-    return named_rows(_read_columns(Path(path))[0])
+    return named_rows(read_columns(Path(path))[0])
 
 
-def _read_columns(path: Path) -> tuple[dict[str, Array], Trouble]:
+def read_columns(path: Path) -> tuple[dict[str, Array], Trouble]:
     readers = {"csv": read_csv, "json": _read_json, "parquet": read_parquet}
     read = readers[file_format(path)]
     try:
@@ -67,10 +67,10 @@ def _read_columns(path: Path) -> tuple[dict[str, Array], Trouble]:
     return read(file)
 
 
-def write_file(known: Any, path: str | os.PathLike[str], *, safe_ids: bool = False) -> None:
+def write_file(known: Any, path: str | os.PathLike[str], *, spreadsheet_safe: bool = False) -> None:
     """Write all statements to a file, completely or not at all."""
     writers: dict[str, Callable[[Any, Path], None]] = {
-        "csv": partial(_write_csv, safe_ids=safe_ids),
+        "csv": partial(_write_csv, spreadsheet_safe=spreadsheet_safe),
         "json": _write_json,
         "parquet": _write_parquet,
     }
@@ -216,9 +216,11 @@ def read_parquet(path: Path) -> tuple[dict[str, Array], Trouble]:
     return table_columns(table), trouble
 
 
-def _write_csv(known: Any, path: Path, *, safe_ids: bool) -> None:
+def _write_csv(known: Any, path: Path, *, spreadsheet_safe: bool) -> None:
     columns = to_columns(known)
-    i, j = ([*map(harmless, names)] if safe_ids else names for names in (columns.i, columns.j))
+    i, j = (
+        [*map(harmless, names)] if spreadsheet_safe else names for names in (columns.i, columns.j)
+    )
     weights = map(_weight_text, columns.weight)
     # A lone carriage return ends a line for readers, but the writer does not quote it by itself.
     returns = any("\r" in str(word) for words in (i, j) for word in words)

@@ -81,7 +81,7 @@ def _read_json(path: Path) -> tuple[dict[str, Any], Trouble, bool]:
 
 
 def write_file(
-    relations: Any, path: str | os.PathLike[str], *, what: str | None, safe_ids: bool
+    relations: Any, path: str | os.PathLike[str], *, what: str | None, spreadsheet_safe: bool
 ) -> None:
     """Write edges or hyper-edges to a file, completely or not at all."""
     target = Path(path)
@@ -100,7 +100,7 @@ def write_file(
 
             pq.write_table(to_table(relations, what), temporary)
         else:
-            change = harmless if safe_ids else None
+            change = harmless if spreadsheet_safe else None
             write_text(to_table(relations, what, change), temporary)
 
 

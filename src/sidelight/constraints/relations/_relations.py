@@ -376,18 +376,18 @@ class Relations:
         path: str | os.PathLike[str],
         *,
         what: str | None = None,
-        safe_ids: bool = False,
+        spreadsheet_safe: bool = False,
     ) -> None:
         """Write the table of :meth:`to_table` as .csv, .csv.gz, .tsv, .json or .parquet.
 
         The file is written beside and then renamed, so that it is never there by half. With
-        ``safe_ids``, ids in a CSV file that a spreadsheet would run as formulas (they begin with
-        ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front; :meth:`read`
-        finds them with and without it.
+        ``spreadsheet_safe``, ids in a CSV file that a spreadsheet would run as formulas (they begin
+        with ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front;
+        :meth:`read` finds them with and without it.
         """
         from sidelight.constraints.relations._files import write_file
 
-        write_file(self, path, what=what, safe_ids=safe_ids)
+        write_file(self, path, what=what, spreadsheet_safe=spreadsheet_safe)
 
     @classmethod
     def from_groups(cls, groups: Any, *, ids: Any = None) -> Relations:

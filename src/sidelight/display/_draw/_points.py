@@ -10,7 +10,7 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight._words import STATEMENTS
-from sidelight.display._canvas import MOST_NAMES, Inks, casing, write_names
+from sidelight.display._canvas import MAX_NAMES, Inks, casing, write_names
 from sidelight.pictures._points import (
     CENTER,
     DOUBTFUL,
@@ -105,7 +105,7 @@ def draw_points(
         drawn.ellipses = [
             _draw_ellipse(ax, one, groups[one.cluster], inks) for one in picture.shapes
         ]
-    if names and 0 < len(picture.names) <= MOST_NAMES:
+    if names and 0 < len(picture.names) <= MAX_NAMES:
         drawn.names = _write_names(ax, picture, inks)
     return drawn
 

@@ -16,7 +16,7 @@ from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._cells import shares_of_rows
 
 #: Numbers are written into tables of at most so many cells.
-MOST_WRITTEN = 200
+MAX_WRITTEN = 200
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -97,7 +97,7 @@ class ContingencyDisplay(Display):
             (self.class_names, self.cluster_names),
             ("cluster", self.similarity.name),
             title=f"{self.similarity.name} by cluster",
-            write=self.counts.size <= MOST_WRITTEN,
+            write=self.counts.size <= MAX_WRITTEN,
             note=f"variation of information {self.similarity.variation_of_information:.3f} of "
             f"{self.similarity.largest:.3f}, NMI {self.similarity.nmi:.3f}",
         )

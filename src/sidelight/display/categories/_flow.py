@@ -15,7 +15,7 @@ from sidelight.pictures.categories._flows import Flows, flows_of
 #: Of more categories, or classes, the largest are drawn.
 MOST = 40
 #: Up to so many, the cells have their numbers.
-MOST_NUMBERED = 16
+MAX_NUMBERED = 16
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -86,7 +86,7 @@ class CategoryFlowDisplay(Display):
             (flows.classes, flows.categories),
             ("category", "class"),
             title="Documents of classes in categories",
-            write=self._n_names <= MOST_NUMBERED,
+            write=self._n_names <= MAX_NUMBERED,
             zeros=False,
             note=flows.note,
         )

@@ -18,7 +18,7 @@ from sidelight.pictures.coclustering._blocks import TableBlocks, binned, is_pair
 from sidelight.pictures.coclustering._pictures import table_cells
 
 #: Most cells down and across; larger tables are drawn by shares of ones.
-MOST_CELLS = (600, 600)
+MAX_CELLS = (600, 600)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -114,7 +114,7 @@ class CoclusterDisplay(Display):
             row_weights=row_weights,
             column_weights=column_weights,
         )
-        shares, rows, columns = binned(table, blocks, MOST_CELLS)
+        shares, rows, columns = binned(table, blocks, MAX_CELLS)
         names = (getattr(X, "index", None), getattr(X, "columns", None))
         return cls(
             blocks=blocks, shares=shares, bins=(rows, columns), names=names, title=title

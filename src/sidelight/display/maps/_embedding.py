@@ -11,8 +11,8 @@ from scipy import sparse
 
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted
-from sidelight.constraints.algebra._plain import plain
-from sidelight.display._canvas import MOST_NAMES, Display, Inks, check_matplotlib, set_titles
+from sidelight.constraints.inner import plain
+from sidelight.display._canvas import MAX_NAMES, Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._points import draw_points, explain, name_points
 from sidelight.display._rows import final_step, sampled_note
 from sidelight.evaluation import NeighborChanges, lost_and_found_neighbors
@@ -21,7 +21,7 @@ from sidelight.pictures._points import Lines, Points
 from sidelight.pictures._selection import MAX_POINTS
 
 #: At most so many rows are named.
-MOST_IDS = 150
+MAX_IDS = 150
 
 #: Colors of a column of numbers, from its smallest to its largest value.
 COLOR_MAP = "viridis"
@@ -309,7 +309,7 @@ class EmbeddingDisplay(Display):
         if coloring is not None and coloring.names is None:
             self.colorbar_ = self.figure_.colorbar(self.points_, ax=self.ax_, label=coloring.title)
         elif coloring is not None and coloring.names is not None:
-            names = coloring.names if len(coloring.names) <= MOST_NAMES else ()
+            names = coloring.names if len(coloring.names) <= MAX_NAMES else ()
             colors = inks.groups(max(len(coloring.names), 1))
             handles = [
                 *(
@@ -388,7 +388,7 @@ def coloring_of(color: Any, X: Any, n: int) -> Coloring | None:
             f"color has shape {values.shape}; give one value for each of {n:,} rows, or the name "
             "of a column of X."
         )
-    whole = values.dtype.kind in "iu" and len(np.unique(values)) <= MOST_NAMES
+    whole = values.dtype.kind in "iu" and len(np.unique(values)) <= MAX_NAMES
     if values.dtype.kind in "iuf" and (title or not whole):
         return Coloring(values.astype(np.float64), None, title)
     kinds, codes = np.unique(values.astype(str), return_inverse=True)
@@ -453,5 +453,5 @@ def _row_names(ids: Sequence[Any] | None, rows: IntArray, n: int) -> dict[int, s
         return {}
     if len(ids) != n:
         raise SidelightError(f"There are {len(ids):,} ids but the map has {n:,} rows.")
-    shown = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_IDS)).astype(np.int64))
+    shown = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MAX_IDS)).astype(np.int64))
     return {int(place): str(ids[rows[place]]) for place in shown}

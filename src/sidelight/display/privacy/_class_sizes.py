@@ -17,7 +17,7 @@ from sidelight.pictures.privacy._sizes import class_sizes
 from sidelight.privacy import AnonymityCheck
 
 #: More different sizes than these share bars.
-MOST_BARS = 40
+MAX_BARS = 40
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -95,7 +95,7 @@ class ClassSizesDisplay(Display):
         return cls(sizes=np.asarray(check.class_sizes), k=check.k).plot(ax)
 
     def _draw(self, inks: Inks) -> None:
-        picture = class_sizes(self.sizes, self.k, MOST_BARS)
+        picture = class_sizes(self.sizes, self.k, MAX_BARS)
         drawn = draw_bars(self.ax_, picture, inks)
         self.bars_, self.line_ = drawn.bars, drawn.mark
         if self.line_ is not None:

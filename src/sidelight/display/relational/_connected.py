@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._typing import FloatArray
-from sidelight.constraints.algebra._plain import plain
-from sidelight.constraints.relations import as_relations
+from sidelight.constraints import as_relations
+from sidelight.constraints.inner import plain
 from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._points import draw_points
 from sidelight.display._rows import final_step

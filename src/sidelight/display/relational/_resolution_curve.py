@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from sidelight.constraints.algebra._plain import plain, read_classes
+from sidelight.constraints.inner import plain, read_classes
 from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._curves import draw_curves
 from sidelight.display._rows import final_step

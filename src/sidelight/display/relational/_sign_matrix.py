@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from sidelight.constraints.relations import as_relations
+from sidelight.constraints import as_relations
 from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._cells import draw_cells, layer_legend
 from sidelight.display._rows import final_step
@@ -15,7 +15,7 @@ from sidelight.exceptions import InvalidRequest
 from sidelight.pictures.relational._blocks import SignBlocks, sign_blocks, sign_cells
 
 #: Of more objects the largest groups of linked clusters are drawn.
-MOST_OBJECTS = 400
+MAX_OBJECTS = 400
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -76,7 +76,7 @@ class SignMatrixDisplay(Display):
                 f"labels hold one cluster per object, got an array of shape {clusters.shape}."
             )
         given = as_relations(relations, len(clusters))
-        blocks = sign_blocks(given.edges, given.scores, clusters, MOST_OBJECTS)
+        blocks = sign_blocks(given.edges, given.scores, clusters, MAX_OBJECTS)
         return cls(blocks=blocks, title=title).plot(ax)
 
     @classmethod

@@ -1,11 +1,13 @@
-"""Excel workbooks, read through openpyxl (extra ``[excel]``)."""
+"""Excel workbooks, read and written through openpyxl (extra ``[excel]``)."""
 
 from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import itertools
+import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +21,10 @@ from sidelight.io.formats._arrow import ArrowRaw, check_header, notes_on_numbers
 if TYPE_CHECKING:
     import pyarrow as pa
 
+#: Size of a sheet, and of a text in a cell.
+MAX_ROWS, MAX_COLUMNS, MAX_TEXT = 1_048_576, 16_384, 32_767
+#: Whole numbers above this are not exact in a cell, which holds a float64.
+MAX_EXACT = 2**53
 #: What a cell says whose formula went wrong.
 ERRORS = frozenset(
     ["#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#SPILL!", "#CALC!"]
@@ -116,13 +122,7 @@ def _value(cell: Any) -> Any:
 @contextlib.contextmanager
 def _workbook(path: Path, *, formulas: bool) -> Iterator[Any]:
     """Open a workbook, and turn whatever goes wrong while it is read into a sentence."""
-    try:
-        import openpyxl
-    except ImportError as error:
-        raise SidelightError(
-            f"{path} is an Excel file, for which openpyxl is needed: pip install "
-            f'"sidelight[excel]", or save it as .csv.'
-        ) from error
+    openpyxl = _openpyxl(path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about colors, validation and other things of no use
@@ -137,6 +137,17 @@ def _workbook(path: Path, *, formulas: bool) -> Iterator[Any]:
         raise SidelightError(
             f"{path} is not a readable Excel file: it is damaged, or protected by a password."
         ) from error
+
+
+def _openpyxl(path: Path) -> Any:
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise SidelightError(
+            f"{path} is an Excel file, for which openpyxl is needed: pip install "
+            f'"sidelight[excel]", or save it as .csv.'
+        ) from error
+    return openpyxl
 
 
 def _raise_uncomputed(sheet: Sheet, path: Path) -> None:
@@ -223,3 +234,64 @@ def _notes(sheet: Sheet) -> Iterator[str]:
         yield f"Read the sheet {sheet.title!r}, and not {quoted(sheet.others, limit=3)}."
     if sheet.n_blank:
         yield f"Left out {counted(sheet.n_blank, 'empty row')} between the others."
+
+
+# --- writing ------------------------------------------------------------------------------------
+
+
+def check_excel_output(path: Path) -> None:
+    """Complain, before any work, about a workbook that cannot be written."""
+    if path.suffix.lower() != ".xlsx":
+        raise SidelightError(f"Excel files are written as .xlsx, not as {path}.")
+    _openpyxl(path)
+
+
+def write_excel(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
+    """Write columns as a workbook of one sheet, their names in its first row.
+
+    Texts stay texts, also those that look like numbers or formulas. Missing values and NaN are
+    empty cells; what a cell cannot hold exactly (infinite and very large numbers) is text.
+    """
+    check_excel_output(path)
+    n_rows = max(map(len, columns.values()), default=0)
+    if n_rows >= MAX_ROWS or len(columns) > MAX_COLUMNS:
+        raise SidelightError(
+            f"{n_rows} rows and {len(columns)} columns do not fit into the sheet of an Excel file; "
+            f"write {path.name} as .csv or .parquet."
+        )
+    book = _openpyxl(path).Workbook(write_only=True)
+    sheet = book.create_sheet("Sheet1")
+    lines = itertools.chain([columns], zip(*columns.values(), strict=True))
+    # All cells are made before the first is written: a sheet that is left half written complains.
+    rows = [[_cell(sheet, value, path) for value in row] for row in lines]
+    for row in rows:
+        sheet.append(row)
+    book.save(path)
+
+
+def _cell(sheet: Any, value: Any, path: Path) -> Any:
+    """Make the cell of a value."""
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.utils.exceptions import IllegalCharacterError
+
+    if value is None or value == "" or value != value:
+        return None
+    if isinstance(value, int) and abs(value) > MAX_EXACT:
+        value = str(value)
+    if isinstance(value, float) and math.isinf(value):
+        value = str(value)
+    if isinstance(value, str) and len(value) > MAX_TEXT:
+        raise SidelightError(
+            f"{value[:20]!r}... has {len(value)} letters, a cell of an Excel file at most "
+            f"{MAX_TEXT}; write {path.name} as .csv or .parquet."
+        )
+    try:
+        cell = WriteOnlyCell(sheet, value)
+    except IllegalCharacterError:
+        raise SidelightError(
+            f"{value!r} has characters that an Excel file cannot hold; write {path.name} as .csv "
+            "or .parquet."
+        ) from None
+    if isinstance(value, str):
+        cell.data_type = "s"  # openpyxl takes "=1+1" for a formula and "#N/A" for an error
+    return cell

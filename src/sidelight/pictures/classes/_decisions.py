@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import format_number
-from sidelight.constraints.algebra._plain import is_unknown, text_of
+from sidelight.constraints.inner import is_unknown, text_of
 
 #: A row is in doubt if its best class is less than this ahead of the second, in probability.
 DOUBTFUL = 0.2

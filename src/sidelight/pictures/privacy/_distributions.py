@@ -18,7 +18,7 @@ import numpy as np
 
 from sidelight._typing import FloatArray
 from sidelight._words import format_number
-from sidelight.io._columns import column_texts, is_text, number_column
+from sidelight.io.inner import column_texts, is_text, number_column
 from sidelight.pictures._bars import Bars, Series
 from sidelight.pictures._scales import nice_ticks
 

@@ -15,6 +15,8 @@ from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted, format_number
 from sidelight.pictures._cells import WRONG, Cells, Frame, Layer
 
+#: Of more objects a page draws the largest groups of linked clusters.
+MAX_OBJECTS = 180
 #: Up to this many disagreements tell their ids when the pointer rests on them.
 MAX_TITLES = 600
 #: Clusters of fewer objects have no frame.

@@ -12,9 +12,9 @@ from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.pictures._points import CENTER, Lines, Points
 
 #: Of more nodes a random sample is drawn.
-MOST_NODES = 6_000
+MAX_NODES = 6_000
 #: Of more edges between drawn nodes, those inside of clusters are drawn first.
-MOST_EDGES = 18_000
+MAX_EDGES = 18_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +69,8 @@ def region_map(
     middle = np.asarray([] if centers is None else centers, np.int64)
     middle = middle[middle >= 0]
     rows, note = np.arange(n), ""
-    if n > MOST_NODES:
-        drawn = np.random.default_rng(0).choice(n, MOST_NODES, replace=False)
+    if n > MAX_NODES:
+        drawn = np.random.default_rng(0).choice(n, MAX_NODES, replace=False)
         rows = np.unique(np.concatenate([drawn, middle]))
         note = f"{len(rows):,} of {n:,} nodes are drawn: a random sample"
     place = np.full(n, -1, np.int64)
@@ -78,11 +78,11 @@ def region_map(
     ends = place[edges]
     ends = ends[(ends >= 0).all(axis=1)]
     kept = codes[rows]
-    if len(ends) > MOST_EDGES:
+    if len(ends) > MAX_EDGES:
         between = kept[ends[:, 0]] != kept[ends[:, 1]]
         note = f"{note}, " if note else ""
-        note += f"{MOST_EDGES:,} of {len(ends):,} edges are drawn, those inside of clusters first"
-        ends = ends[np.argsort(between, kind="stable")[:MOST_EDGES]]
+        note += f"{MAX_EDGES:,} of {len(ends):,} edges are drawn, those inside of clusters first"
+        ends = ends[np.argsort(between, kind="stable")[:MAX_EDGES]]
     return RegionMap(
         rows=rows,
         places=np.asarray(places, np.float64)[rows],

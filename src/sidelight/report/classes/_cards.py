@@ -13,15 +13,15 @@ from sidelight.pictures._progress import by_step
 from sidelight.pictures._run import Given, Partition
 from sidelight.pictures._sizes import cluster_sizes
 from sidelight.pictures.classes._rounds import curves_of, mean_by_round
-from sidelight.report._figures import figure
-from sidelight.report._sections import MAX_GROUPS, Section, objective, status
-from sidelight.report._tables import tallies
 from sidelight.report.classes._classified import ClassifiedRun, make_classified
 from sidelight.report.classes._picture import picture
+from sidelight.report.figures import figure
+from sidelight.report.sections import MAX_GROUPS, Section, objective, status
+from sidelight.report.tables import tallies
 
 LEAST_CERTAIN = 12
-MOST_CHANGED = 12
-MOST_VALUES = 6  # columns of probabilities; of more classes the best two are shown
+MAX_CHANGED = 12
+MAX_VALUES = 6  # columns of probabilities; of more classes the best two are shown
 _WIDE_TABLE = 7
 SURE = 0.9
 #: What boosting keeps of every round: attribute, title, and what it says.
@@ -84,7 +84,7 @@ def _classes(run: ClassifiedRun) -> Section:
     """Rows by class, and what was asked of pairs and groups."""
     note = f"{counted(int(run.stated.sum()), 'class was', 'classes were')} given."
     labels = run.constraints.labels
-    if labels is not None and len(run.names) <= MOST_VALUES:
+    if labels is not None and len(run.names) <= MAX_VALUES:
         given = np.bincount(run.clusters.codes[run.stated], minlength=len(run.names))
         pairs = zip(run.names, given.tolist(), strict=True)
         note = f"Given: {', '.join(f'{name} {n:,}' for name, n in pairs)}."
@@ -147,7 +147,7 @@ def _share(share: Any) -> Section:
 def _changed(run: ClassifiedRun) -> list[Section]:
     """Rows whose class the labels alone would not give, the most decided first."""
     contrast = run.contrast
-    order = np.argsort(-run.margins[contrast.changed], kind="stable")[:MOST_CHANGED]
+    order = np.argsort(-run.margins[contrast.changed], kind="stable")[:MAX_CHANGED]
     found = []
     for row in contrast.changed[order]:
         truth = -1 if run.truth is None else int(run.truth.codes[row])
@@ -251,7 +251,7 @@ def _doubts(run: ClassifiedRun) -> Section:
     rows = run.least_certain(LEAST_CERTAIN)
     decisions = run.decisions
     best = decisions.best_two
-    all_shown = len(run.names) <= MOST_VALUES
+    all_shown = len(run.names) <= MAX_VALUES
     found = []
     for row, name in zip(rows, run.row_names(rows), strict=True):
         codes = range(len(run.names)) if all_shown else best[row]

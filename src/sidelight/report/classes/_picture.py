@@ -15,7 +15,8 @@ from sidelight.pictures._selection import Links, Selection, ringed_rows, select,
 from sidelight.pictures.classes._decisions import DOUBTFUL, class_codes
 from sidelight.pictures.svg._points import placed
 from sidelight.pictures.svg._render import svg_of
-from sidelight.report._sections import (
+from sidelight.report.classes._classified import ClassifiedRun
+from sidelight.report.sections import (
     MAX_GROUPS,
     Section,
     chips,
@@ -25,7 +26,6 @@ from sidelight.report._sections import (
     listed_statements,
     picture_notes,
 )
-from sidelight.report.classes._classified import ClassifiedRun
 
 #: Places to the right and upwards at which regions are found out.
 REGIONS = (124, 68)

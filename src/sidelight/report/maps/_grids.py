@@ -13,10 +13,10 @@ from sidelight.pictures.maps._grids import (
     node_vectors,
     value_range,
 )
-from sidelight.report._figures import figure
-from sidelight.report._sections import Section
+from sidelight.report.figures import figure
+from sidelight.report.sections import Section
 
-MOST_PLANES = 12
+MAX_PLANES = 12
 
 
 def grid_figures(given: Given) -> Section:
@@ -38,7 +38,7 @@ def grid_figures(given: Given) -> Section:
         "regions of the data. " + value_range(borders),
     )
     spread = vectors.std(axis=0)
-    order = np.sort(np.argsort(-spread, kind="stable")[:MOST_PLANES])
+    order = np.sort(np.argsort(-spread, kind="stable")[:MAX_PLANES])
     planes = [
         figure(
             shorten_words(given.feature_names[feature], 30),

@@ -11,13 +11,13 @@ from sidelight._words import counted, format_number
 from sidelight.pictures._points import small_map
 from sidelight.pictures._progress import by_step
 from sidelight.pictures.maps._growth import steady_frames
-from sidelight.report._figures import figure
-from sidelight.report._sections import Section
+from sidelight.report.figures import figure
 from sidelight.report.maps._colors import Coloring
+from sidelight.report.sections import Section
 
-MOST_STAGES = 6
+MAX_STAGES = 6
 #: Points of a curve; more rows are averaged.
-MOST_POINTS = 200
+MAX_POINTS = 200
 #: Counts of an update that are drawn, with the fields of ``updates_`` that they are sums of.
 COUNTS = {
     "Edges of the neighborhood graph that changed": (
@@ -43,7 +43,7 @@ def growth_figures(estimator: Any, growth: Any, coloring: Coloring | None, n_row
 def _stages(growth: Any, coloring: Coloring | None, n_rows: int) -> list[Section]:
     """Small maps at some stages, each turned to fit the last one."""
     stages = growth.stages
-    chosen = np.unique(np.linspace(0, len(stages) - 1, MOST_STAGES).round().astype(int))
+    chosen = np.unique(np.linspace(0, len(stages) - 1, MAX_STAGES).round().astype(int))
     codes = np.zeros(n_rows, np.int64) if coloring is None else coloring.groups.codes
     shown = [stages[place] for place in chosen]
     frames = steady_frames([one.places for one in shown], [one.rows for one in shown])
@@ -81,7 +81,7 @@ def _counts(updates: Any) -> list[Section]:
 
 def _curve(values: Array, title: str, first: int, name: str) -> Section:
     """A line of values by row; of very many, means of rows that follow each other."""
-    n_together = max(1, -(-len(values) // MOST_POINTS))
+    n_together = max(1, -(-len(values) // MAX_POINTS))
     note = ""
     if n_together > 1:
         starts = np.arange(0, len(values), n_together)

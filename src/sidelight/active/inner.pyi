@@ -1,0 +1,1 @@
+from ._strategies import NAMES as NAMES

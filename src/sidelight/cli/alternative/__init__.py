@@ -1,1 +1,0 @@
-"""The command that finds other splits than the known ones."""

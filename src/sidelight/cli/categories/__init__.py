@@ -1,1 +1,0 @@
-"""Command about categories of documents."""

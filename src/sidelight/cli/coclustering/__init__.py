@@ -1,1 +1,0 @@
-"""Clusters of rows and columns on the command line."""

@@ -1,1 +1,0 @@
-"""Commands about related objects: correlate, consensus, regions, resolve."""

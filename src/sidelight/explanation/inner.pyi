@@ -1,0 +1,6 @@
+from ._format import percent as percent
+from ._format import ratio as ratio
+from ._table import COLUMNS as COLUMNS
+from ._table import NUMBERS as NUMBERS
+from ._table import TEXTS as TEXTS
+from ._traits import shown as shown

@@ -1,0 +1,120 @@
+"""The result of a job that gives every row, object or reference a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sidelight.catalog import Method
+from sidelight.constraints import Constraints, Violations
+from sidelight.io import Table
+from sidelight.jobs._method import PathLike
+from sidelight.jobs._table._run import Outcome
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabeledRun(Outcome):
+    """A fitted estimator with clusters of all that it was given.
+
+    Attributes
+    ----------
+    method : Method
+        The method, out of the catalog.
+    estimator : object
+        The fitted estimator.
+    data : Table
+        What was clustered: ids, true classes.
+    knowledge : Constraints
+        All that was known for certain.
+    seconds : float
+        Time of the fit.
+    notes : tuple of str
+        Decisions made on the way, as sentences for the user.
+    files : tuple of Path
+        Files that were read.
+    """
+
+    method: Method
+    estimator: Any
+    data: Table
+    knowledge: Constraints
+    seconds: float
+    notes: tuple[str, ...]
+    files: tuple[Path, ...]
+
+    features: Any = field(default=None, kw_only=True)  # none are made
+    feature_names: list[str] = field(default_factory=list, kw_only=True)
+
+    @property
+    def labels(self) -> Any:
+        """Cluster of every row."""
+        return self.estimator.labels_
+
+    @cached_property
+    def violations(self) -> Violations:
+        """Stated constraints that the clusters do not keep."""
+        return self.knowledge.violations(self.labels)
+
+    @property
+    def truth_codes(self) -> Any:
+        """Codes of the true classes, -1 where unknown; None without true classes."""
+        return None if self.data.truth is None else self.data.truth_codes
+
+    @cached_property
+    def scores(self) -> dict[str, dict[str, float]]:
+        """Agreement with the true classes, over all rows and over those nothing mentions."""
+        if self.data.truth is None:
+            return {}
+        from sidelight.evaluation import constrained_scores
+
+        return constrained_scores(self.data.truth_codes, self.labels, self.knowledge)
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(np.unique(self.labels[self.labels >= 0]))
+
+    @property
+    def title(self) -> str:
+        """Title of the page: data and method."""
+        return f"{self.data.path.name}: {type(self.estimator).__name__}"
+
+    def facts(self) -> dict[str, Any]:
+        """Return what came out as plain values."""
+        return {
+            "data": str(self.data.path),
+            "method": self.method.name,
+            "parameters": self.estimator.get_params(deep=False),
+            "n_rows": self.data.n_rows,
+            "n_clusters": self.n_clusters,
+            "seconds": self.seconds,
+            "knowledge": self.knowledge.counts,
+            "violations": self.violations.as_dict(),
+            "scores": self.scores or None,
+            **self._own_facts(),
+        }
+
+    def _own_facts(self) -> dict[str, Any]:
+        """Return the facts that only this job has."""
+        raise NotImplementedError
+
+    @property
+    def inputs(self) -> Iterable[PathLike]:
+        """Files that were read, which no output may replace."""
+        return self.files
+
+    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
+        fill_labels = partial(self._fill_labels, spreadsheet_safe=spreadsheet_safe)
+        return {"labels": fill_labels, "report": self._fill_report}
+
+    def _fill_report(self, path: Path) -> None:
+        path.write_text(self._page(), encoding="utf-8")
+
+    def _page(self) -> str:
+        """Return the report as HTML."""
+        raise NotImplementedError

@@ -1,0 +1,46 @@
+"""What jobs share beside the rows of a table: the method, its estimator, the fit."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from sidelight._words import set_by, worded
+from sidelight.catalog import Method
+from sidelight.exceptions import InvalidRequest
+from sidelight.jobs._table._estimator import make_estimator, named_method
+
+PathLike = str | os.PathLike[str]
+
+
+def is_path(given: Any) -> bool:
+    """Whether something is named by its file."""
+    return isinstance(given, str | os.PathLike)
+
+
+def method_for(job: str, name: str) -> Method:
+    """Find a method by its name, and refuse one that another job runs."""
+    return named_method(job, name)
+
+
+def estimator_for(method: Method, settings: Mapping[str, Any], seed: int) -> Any:
+    """Make the estimator as it was asked for."""
+    return make_estimator(method, settings=settings, seed=seed)
+
+
+def check_takes(method: Method, knowledge: str, option: tuple[str, str]) -> None:
+    """Refuse what a method has no use for."""
+    if knowledge not in method.tags.knowledge:
+        raise InvalidRequest(
+            f"{method.cls.__name__} has no use for {knowledge}: leave {worded(*option)} out."
+        )
+
+
+def timed_fit(method: Method, estimator: Any, X: Any, **beside: Any) -> float:
+    """Fit, and tell how long it took; messages speak of the options that set the parameters."""
+    start = time.perf_counter()
+    with set_by(method.options):
+        estimator.fit(X, **beside)
+    return time.perf_counter() - start

@@ -1,0 +1,132 @@
+"""Files that jobs write: where they may go, how they are checked, and which of them are ours."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sidelight._words import listed
+from sidelight.exceptions import InvalidRequest, SidelightError
+from sidelight.io.inner import (
+    check_apart,
+    check_can_be_read_again,
+    check_labels_path,
+    check_table_path,
+    check_writable,
+)
+from sidelight.jobs._recognize import is_ours
+
+PathLike = str | os.PathLike[str]
+PLAIN_TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".xlsx", ".parquet")
+
+
+@dataclass(frozen=True)
+class OutputKind:
+    """Rules of a kind of file.
+
+    Attributes
+    ----------
+    endings : tuple of str
+        Allowed endings of its name; empty where ``check`` looks at them.
+    check : callable or None
+        Raises where the file cannot be of this kind.
+    holds : str
+        What is in the file, for sentences; empty for the kind itself.
+    """
+
+    endings: tuple[str, ...] = ()
+    check: Callable[[Any], Any] | None = None
+    holds: str = ""
+
+
+def _check_published(path: PathLike) -> None:
+    """Complain about a file that the table to publish cannot be written to and read from."""
+    check_can_be_read_again(path)
+    check_table_path(path)
+
+
+LABELED = OutputKind(check=check_labels_path)
+NUMBERS = OutputKind(check=check_table_path)
+#: What jobs write, by kind.
+KINDS: dict[str, OutputKind] = {
+    "labels": LABELED,
+    "classes": LABELED,
+    "entities": LABELED,
+    "categories": LABELED,
+    "ranked": LABELED,
+    "splits": LABELED,
+    "columns": LABELED,
+    "features": NUMBERS,
+    "coordinates": NUMBERS,
+    "predictions": NUMBERS,
+    "predicted": OutputKind(check=check_table_path, holds="what the model gives"),
+    "final": NUMBERS,
+    "stream": OutputKind((".csv", ".tsv", ".jsonl")),
+    "report": OutputKind((".html", ".htm")),
+    "model": OutputKind((".skops",)),
+    "constraints": OutputKind((".csv", ".csv.gz", ".tsv", ".tsv.gz", ".json", ".parquet")),
+    "answers": OutputKind(),
+    "explanation": OutputKind(PLAIN_TABLES, check_table_path),
+    "doubtful": OutputKind(PLAIN_TABLES, check_table_path),
+    "published": OutputKind(PLAIN_TABLES, _check_published),
+}
+
+
+def check_outputs(
+    *, inputs: Iterable[PathLike] = (), **outputs: PathLike | None
+) -> dict[str, Path]:
+    """Complain about a place where a file cannot be written before the work, not after it.
+
+    Parameters
+    ----------
+    inputs : iterable of path-like
+        Files that are read: none of them may be an output, by whatever name or link.
+    **outputs : path-like or None
+        Where files are to go, by kind (:data:`KINDS`); each to a file of its own.
+
+    Returns
+    -------
+    dict of str to Path
+        Those that are given.
+    """
+    paths = {kind: Path(path) for kind, path in outputs.items() if path is not None}
+    for kind, path in paths.items():
+        rules = KINDS[kind]
+        if rules.endings and not path.name.lower().endswith(rules.endings):
+            raise SidelightError(f"{path} should end in {' or '.join(rules.endings)}.")
+        if rules.check is not None:
+            rules.check(path)
+        check_writable(path)
+    check_apart(paths.values(), inputs)
+    return paths
+
+
+def check_outputs_free(
+    inputs: Iterable[PathLike], *, force: bool, **outputs: PathLike | None
+) -> list[str]:
+    """Make sure, before any work, that a command may write its outputs.
+
+    An output is never an input. A file that is there already is replaced with a sentence that says
+    so, and only by ``force`` where it is not an output of the same kind that Sidelight wrote.
+
+    Returns
+    -------
+    list of str
+        The sentence, where something is replaced.
+    """
+    paths = check_outputs(inputs=inputs, **outputs)
+    # Answers are appended to, and a pipe or a device has no content to lose.
+    old = {kind: path for kind, path in paths.items() if kind != "answers" and path.is_file()}
+    strange = [str(path) for kind, path in old.items() if not is_ours(path, kind)]
+    if strange and not force:
+        exist, are = ("exists", "is") if len(strange) == 1 else ("exist", "are")
+        raise InvalidRequest(
+            f"{listed(strange)} {exist} and {are} not recognized as an output of this kind that "
+            "Sidelight wrote; name another file, or replace it with --force."
+        )
+    if not old:
+        return []
+    return [f"Replacing what was in {listed([str(path) for path in old.values()])}."]

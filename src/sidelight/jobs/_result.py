@@ -1,0 +1,108 @@
+"""The result of a job: what it says, its facts, and the files that it can write."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from sidelight.exceptions import SidelightError
+from sidelight.io.inner import write_together
+from sidelight.jobs._outputs import PathLike, check_outputs
+from sidelight.jobs._tell import Told, as_html
+
+#: Writes one file.
+Writer: TypeAlias = Callable[[Path], None]
+
+
+class Result:
+    """What came out of a job.
+
+    A result says itself in sentences and tables (``tell``), in plain values (``facts``), as a page
+    (``report``) and in files (``write``); a notebook shows what it tells.
+    """
+
+    #: Sentences about decisions that were made on the way.
+    notes: tuple[str, ...]
+    #: Exit code of the command: 1 where the answer is that something is wrong.
+    exit_code: int = 0
+    #: How to keep what came out, said where nothing was written; None for the usual sentence.
+    advice: str | None = None
+
+    @property
+    def inputs(self) -> Iterable[PathLike]:
+        """Files that were read, which no output may replace."""
+        return ()
+
+    def facts(self) -> dict[str, Any]:
+        """Return what came out as plain values: what ``--json`` prints."""
+        raise NotImplementedError
+
+    def row_values(self) -> dict[str, Any]:
+        """Return the values of all rows, which ``--json`` prints where they are not written."""
+        return {}
+
+    def written_facts(self) -> dict[str, Any]:
+        """Return facts that are certain only after the files were written."""
+        return {}
+
+    def tell(self) -> list[Told]:
+        """Return what came out as lines and tables."""
+        raise NotImplementedError
+
+    def writers(self, spreadsheet_safe: bool) -> Mapping[str, Writer]:
+        """Return what can be written, by kind."""
+        return {}
+
+    def write(
+        self, *, spreadsheet_safe: bool = False, **outputs: str | os.PathLike[str] | None
+    ) -> dict[str, Path]:
+        """Write several files, or none of them where one cannot be written.
+
+        What was there before is replaced, unless it was read for this job.
+
+        Parameters
+        ----------
+        spreadsheet_safe : bool, default=False
+            Whether texts in a CSV or Excel file that a spreadsheet would run as formulas (they
+            begin with ``=``, ``+``, ``-`` or ``@`` and are no numbers) get an apostrophe in front.
+        **outputs : path-like or None
+            Where to write, by kind: ``labels``, ``report``, ``model`` ... as the job has them.
+
+        Returns
+        -------
+        dict of str to Path
+            The files that were written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from sidelight import jobs
+        >>> found = jobs.run("cocluster", data=[[1, 1, 0], [1, 1, 0], [0, 0, 1]], k=2)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = found.write(labels=Path(folder) / "labels.csv")
+        ...     print(written["labels"].read_text().splitlines()[0])
+        id,cluster
+        """
+        paths = check_outputs(inputs=self.inputs, **outputs)
+        writers = self.writers(spreadsheet_safe)
+        for kind in paths:
+            if kind not in writers:
+                raise SidelightError(
+                    f"{type(self).__name__} writes {', '.join(writers)}, and no {kind}."
+                )
+        write_together({path: writers[kind] for kind, path in paths.items()})
+        return paths
+
+    def report(self, path: PathLike) -> Path:
+        """Write the report as one HTML file."""
+        return self.write(report=path)["report"]
+
+    def save(self, path: PathLike) -> Path:
+        """Keep the model with all that new rows need, for :func:`sidelight.jobs.load_model`."""
+        return self.write(model=path)["model"]
+
+    def _repr_html_(self) -> str:
+        return as_html([*self.notes, *self.tell()])

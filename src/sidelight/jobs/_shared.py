@@ -1,0 +1,209 @@
+"""Options that several jobs have: bases of their requests, and files that they write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypeVar, dataclass_transform
+
+from sidelight._interval import Interval
+from sidelight.jobs._options import (
+    COLUMNS,
+    KNOWN,
+    METHOD,
+    OWN_METHODS,
+    by_column,
+    column,
+    columns,
+    flag,
+    infile,
+    number,
+    outfile,
+    settings,
+    split_weights,
+    word,
+)
+
+Class = TypeVar("Class")
+
+
+@dataclass_transform(
+    kw_only_default=True, frozen_default=True, eq_default=False, field_specifiers=(field,)
+)
+def request(cls: type[Class]) -> type[Class]:
+    """Make a class of declared options a request: fields by keyword, compared by identity."""
+    return dataclass(frozen=True, eq=False, kw_only=True)(cls)
+
+
+TABLES = ".csv, .xlsx, .parquet"
+
+
+@request
+class Known:
+    """Statements about rows, from one file."""
+
+    constraints: Annotated[
+        Any,
+        infile(
+            "What is known: a table with the columns i, j, kind and perhaps weight (.csv, .json, "
+            ".parquet); kind is must-link, cannot-link, label or group.",
+            "--constraints",
+            "-c",
+        ),
+    ] = None
+
+
+@request
+class KnownPairs(Known):
+    """Statements about rows, also as plain files of pairs."""
+
+    must_link: Annotated[Any, infile("Pairs that belong together: two ids per line.")] = None
+    cannot_link: Annotated[Any, infile("Pairs to keep apart: two ids per line.")] = None
+
+
+@request
+class KnownRows(KnownPairs):
+    """Statements about rows, also as labels in a column."""
+
+    labels: Annotated[
+        Any,
+        column(
+            "Column with labels known for some rows; empty or -1: unknown.",
+            "--label-column",
+            panel=KNOWN,
+        ),
+    ] = None
+
+
+@request
+class Ids:
+    """Which column names the rows."""
+
+    id_column: Annotated[
+        str | None,
+        column(
+            "Column that names the rows. By default a column called id, a first column of text "
+            "without repetition, or one whose name says so (customer_id, OrderNo) and that repeats "
+            "nothing; otherwise rows are numbered from 0."
+        ),
+    ] = None
+
+
+@request
+class Truth:
+    """True classes, for the scores."""
+
+    truth: Annotated[
+        Any, column("Column with the true classes, only to score the result.", "--truth-column")
+    ] = None
+
+
+@request
+class Sources:
+    """Which column says where a row comes from."""
+
+    sources: Annotated[
+        str | None,
+        column(
+            "Column with the source of a row; rows of one source are all different.",
+            "--source-column",
+            panel=KNOWN,
+        ),
+    ] = None
+
+
+@request
+class UsedColumns(Ids):
+    """Which columns are used."""
+
+    columns: Annotated[
+        Sequence[str] | None, columns("Columns to use as features; by default all others.")
+    ] = None
+    drop: Annotated[Sequence[str], columns("Columns to leave out.")] = ()
+
+
+@request
+class PreparedColumns(UsedColumns):
+    """How columns of any kind become features."""
+
+    kinds: Annotated[
+        Mapping[str, Any],
+        by_column(
+            "What a column holds: number, log, yes-no, category, ordered:LOW<...<HIGH, date, time, "
+            "text or aside; repeatable. By default found out, and shown.",
+            "--as",
+            metavar="COLUMN=KIND",
+        ),
+    ] = field(default_factory=dict)
+    weights: Annotated[
+        Mapping[str, float],
+        by_column(
+            "How many features a column counts as; repeatable.",
+            "--weight",
+            metavar="COLUMN=W",
+            read=split_weights,
+        ),
+    ] = field(default_factory=dict)
+    scale: Annotated[
+        str | None,
+        word(
+            "Scale of the numbers: standard (variance 1, the default), robust, range or none.",
+            panel=COLUMNS,
+            choices=("standard", "robust", "range", "none"),
+        ),
+    ] = None
+    raw: Annotated[
+        bool, flag("Take the columns as they are: numbers, and not scaled.", panel=COLUMNS)
+    ] = False
+
+
+@request
+class Seed:
+    """Where the random numbers begin."""
+
+    seed: Annotated[
+        int,
+        number(
+            "Seed of the random numbers.",
+            panel=METHOD,
+            range=Interval(0, 2**32 - 1),
+            sets="random_state",
+        ),
+    ] = 0
+
+
+@request
+class Settings:
+    """Parameters of the method."""
+
+    settings: Annotated[
+        Mapping[str, Any],
+        settings("A parameter of the method; repeatable.", "--set", panel=METHOD),
+    ] = field(default_factory=dict)
+
+
+@request
+class Fit(Settings, Seed):
+    """How the method is set."""
+
+
+def method(help: str, completes: str = OWN_METHODS) -> Any:
+    """Declare the method of a job."""
+    return word(help, "--method", "-m", panel=METHOD, completes=completes)
+
+
+# --- files that are written ---------------------------------------------------------------------
+
+LABELS = outfile(
+    f"Where to write id and cluster, and the class that a cluster stands for where labels tell "
+    f"({TABLES}).",
+    "--output",
+    "-o",
+)
+REPORT = outfile("Where to write the report (.html).", "--report")
+MODEL = outfile("Where to keep the model for new rows (.skops).", "--save")
+
+
+def main_output(help: str) -> Any:
+    """Declare the main file that a job writes: ``-o``."""
+    return outfile(help, "--output", "-o")

@@ -1,0 +1,260 @@
+"""Roles of the columns of a table to publish: nothing without a role is published.
+
+A column that tells rows apart by itself is refused, whatever it is called: a person is found by it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sidelight._typing import IntArray
+from sidelight._words import counted, listed, worded
+from sidelight.exceptions import InvalidRequest, SidelightError
+from sidelight.io.inner import (
+    check_readable,
+    close_names,
+    column_texts,
+    folded,
+    is_text,
+    quoted,
+    read_raw,
+    sounds_like_ids,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: A column of texts in which more than this share of the values are different names the rows.
+TELLING = 0.9
+#: Texts of so many words on average are free text, which names people by the way; it is refused if
+#: more than this share of the values are different.
+FREE_WORDS, FREE_TEXT = 4, 0.5
+#: A sensitive column of fewer rows may have a different value in each of them.
+FEW_ROWS = 20
+#: Words in the name of a column that people are called or reached by.
+PERSONAL = re.compile(
+    r"(^|[^a-z])(e?mail|phone|mobile|telephone|fax|ssn|passport|iban|address|street|url|ip|"
+    r"(first|last|middle|sur|family|given|full|user|maiden)?[ _-]?name)([^a-z]|$)"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Columns of a table by their roles.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    quasi : pyarrow.Table
+        Quasi-identifiers.
+    beside : pyarrow.Table
+        Sensitive and kept columns, of text files as they are written.
+    order : list of str
+        Names of the published columns, in the order of the file.
+    sensitive, keep, dropped : list of str
+        Names of the sensitive, of the kept and of all columns that are not published.
+    notes : tuple of str
+        What was decided, as sentences for the user.
+    """
+
+    path: Path
+    quasi: pa.Table
+    beside: pa.Table
+    order: list[str]
+    sensitive: list[str]
+    keep: list[str]
+    dropped: list[str]
+    notes: tuple[str, ...]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.quasi.num_rows)
+
+    def sensitive_values(self) -> Any:
+        """Sensitive columns with one spelling of every value; None where there are none."""
+        import pyarrow as pa
+
+        if not self.sensitive:
+            return None
+        columns = {}
+        for name in self.sensitive:
+            values = [folded(text) for text in column_texts(self.beside.column(name))]
+            numbers = all(value is None or isinstance(value, float) for value in values)
+            columns[name] = pa.array(
+                values if numbers else [None if v is None else str(v) for v in values]
+            )
+        return pa.table(columns)
+
+
+def check_roles(
+    roles: Mapping[str, Sequence[str]], hierarchies: Mapping[str, Any], *, least: int
+) -> None:
+    """Refuse roles that contradict each other."""
+    if not roles["quasi"]:
+        raise InvalidRequest(
+            "name the quasi-identifiers, the columns that a person could be recognized by, with "
+            f"{worded('quasi=', '--quasi age,zip,sex')}."
+        )
+    seen: dict[str, str] = {}
+    for role, names in roles.items():
+        for name in names:
+            if name in seen:
+                said = worded(f"{seen[name]}= and {role}=", f"--{seen[name]} and --{role}")
+                where = "twice" if seen[name] == role else f"by {said}"
+                raise InvalidRequest(
+                    f"the column {name!r} is named {where}; a column has one role."
+                )
+            seen[name] = role
+    strange = [name for name in hierarchies if name not in roles["quasi"]]
+    if strange:
+        raise InvalidRequest(
+            f"there is a hierarchy for {strange[0]!r}, which is no quasi-identifier: add it to "
+            f"{worded('quasi=', '--quasi')}, or leave the hierarchy out."
+        )
+    if least > 1 and not roles["sensitive"]:
+        raise InvalidRequest(
+            f"l = {least} is about sensitive columns; name them with "
+            f"{worded('sensitive=', '--sensitive')}."
+        )
+
+
+def read_columns(
+    data: Any, roles: Mapping[str, Sequence[str]], hierarchies: Mapping[str, Any], *, least: int
+) -> Columns:
+    """Read a table and tell its columns apart; ``least`` is the diversity asked for."""
+    path = check_readable(data)
+    sensitive, keep = list(roles["sensitive"]), list(roles["keep"])
+    raw = read_raw(path, text_columns=(*sensitive, *keep), keep_types=True)
+    if not raw.has_names:
+        raise SidelightError(
+            f"{path} has no names of columns; give a table that has (.csv, .tsv, .xlsx, .parquet)."
+        )
+    for name in (name for names in roles.values() for name in names):
+        if name not in raw.names:
+            raise SidelightError(f"{path} has no column {name!r}; {close_names(name, raw.names)}.")
+    import pyarrow as pa
+
+    table = pa.table({name: raw.column(name) for name in raw.names})
+    published = {*roles["quasi"], *sensitive, *keep}
+    columns = Columns(
+        path=path,
+        quasi=table.select(list(roles["quasi"])),
+        beside=table.select([*sensitive, *keep]),
+        order=[name for name in raw.names if name in published],
+        sensitive=sensitive,
+        keep=keep,
+        dropped=[name for name in raw.names if name not in published],
+        notes=(),
+    )
+    _refuse_telling(columns, hierarchies)
+    if least > 1:
+        _refuse_missing(columns)
+    notes = (*raw.notes, *_notes(columns, roles["identifiers"]))
+    return Columns(**{**vars(columns), "notes": notes})
+
+
+def _refuse_telling(columns: Columns, hierarchies: Mapping[str, Any]) -> None:
+    """Refuse columns that tell nearly all rows apart, and so name them."""
+    for name in columns.quasi.column_names:
+        column = columns.quasi.column(name)
+        if name not in hierarchies and is_text(column):
+            _refuse(
+                name,
+                column,
+                " or say how its values are generalized: "
+                + worded("hierarchies=", f"--hierarchy {name}=FILE"),
+            )
+    for name in columns.keep:
+        if not _is_measured(columns.beside.column(name)):
+            _refuse(name, columns.beside.column(name), "")
+    for name in columns.sensitive:
+        column = columns.beside.column(name)
+        if columns.n_rows >= FEW_ROWS and not _are_numbers(column):
+            _refuse(name, column, "")
+
+
+def _refuse(name: str, column: pa.ChunkedArray, otherwise: str) -> None:
+    known = [text for text in column_texts(column) if text]
+    if len(known) < 2:
+        return
+    n_different = len(set(known))
+    n_words = sum(len(text.split()) for text in known) / len(known)
+    if n_different > (FREE_TEXT if n_words >= FREE_WORDS else TELLING) * len(known):
+        why = "free text may identify" if n_words >= FREE_WORDS else "it identifies"
+        raise SidelightError(
+            f"The column {name!r} has {n_different:,} different values in "
+            f"{counted(len(known), 'row')}: {why} people, and is not published. Put "
+            f"it into {worded('identifiers', '--identifiers')}{',' if otherwise else ''}"
+            f"{otherwise}."
+        )
+
+
+def _are_numbers(column: pa.ChunkedArray) -> bool:
+    values = (folded(text) for text in column_texts(column))
+    return all(value is None or isinstance(value, float) for value in values)
+
+
+def _is_measured(column: pa.ChunkedArray) -> bool:
+    """Whether a column has numbers that are not whole: whole ones may be numbers of people."""
+    values = [folded(text) for text in column_texts(column)]
+    numbers = [value for value in values if isinstance(value, float)]
+    return len(numbers) == sum(value is not None for value in values) and any(
+        not number.is_integer() for number in numbers
+    )
+
+
+def _refuse_missing(columns: Columns) -> None:
+    """Refuse sensitive columns with gaps where diversity is asked for."""
+    for name in columns.sensitive:
+        values = [folded(text) for text in column_texts(columns.beside.column(name))]
+        n_missing = values.count(None)
+        if n_missing:
+            raise SidelightError(
+                f"The sensitive column {name!r} is missing in {counted(n_missing, 'row')}; whether "
+                "a missing value makes a class more diverse is for you to say: write a word such "
+                "as unknown for it, or remove these rows."
+            )
+
+
+def _notes(columns: Columns, identifiers: Sequence[str]) -> Iterator[str]:
+    if identifiers:
+        yield f"Not published, since they identify people: {listed(list(identifiers))}."
+    others = [name for name in columns.dropped if name not in set(identifiers)]
+    if others:
+        yield (
+            f"Not published, since they have no role: {quoted(others, limit=20)}; "
+            + worded("quasi=, sensitive= and keep=", "--quasi, --sensitive and --keep")
+            + " give them one."
+        )
+    for name in columns.order:
+        if sounds_like_ids(name) or PERSONAL.search(name.lower()):
+            yield (
+                f"The column {name!r} is called like something that identifies people; if it does, "
+                f"put it into {worded('identifiers', '--identifiers')}."
+            )
+    for name in columns.sensitive:
+        texts = [text for text in column_texts(columns.beside.column(name)) if text]
+        n_joined = len(set(texts)) - len({folded(text) for text in texts} - {None})
+        if n_joined > 0 and not _are_numbers(columns.beside.column(name)):
+            yield (
+                f"Values of {name!r} that differ in case or blanks only count as one: "
+                f"{counted(n_joined, 'spelling')}."
+            )
+
+
+def row_codes(columns: Sequence[Sequence[str]]) -> IntArray:
+    """Number of every row among all different rows, in the order of their texts."""
+    codes = np.zeros(len(columns[0]), np.int64)
+    for values in columns:
+        places = {value: place for place, value in enumerate(sorted(set(values)))}
+        of_column = np.array([places[value] for value in values], np.int64)
+        codes = np.unique(codes * len(places) + of_column, return_inverse=True)[1]
+    return codes

@@ -1,0 +1,448 @@
+"""Categories: a category system out of documents that have classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sidelight._fit.targets import read_targets
+from sidelight._typing import Array, IntArray
+from sidelight._words import counted, setting, worded
+from sidelight.catalog import Method
+from sidelight.constraints import Constraints, Violations
+from sidelight.constraints.inner import own_ids
+from sidelight.exceptions import InvalidRequest
+from sidelight.io import Table, read_table
+from sidelight.io.inner import CATEGORIZED, quoted, table_of_columns, write_columns
+from sidelight.jobs._method import (
+    PathLike,
+    estimator_for,
+    is_path,
+    method_for,
+    timed_fit,
+)
+from sidelight.jobs._table._knowledge import knowledge_about
+from sidelight.jobs._table._model import Model, fill_model
+from sidelight.jobs._table._run import Outcome
+from sidelight.jobs._tell import Told
+from sidelight.jobs.categorize._request import CategorizeRequest
+from sidelight.preparation import TextPreparer
+from sidelight.preparation.inner import as_source
+
+#: Words of a category that are told.
+TOP_WORDS = 10
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CategorizeRun(Outcome):
+    """Categories of documents, with all that they were made of.
+
+    Attributes
+    ----------
+    request : CategorizeRequest
+        What was asked for.
+    method : Method
+        The method, out of the catalog.
+    estimator : object
+        The fitted estimator.
+    data : Table
+        The documents: ids, classes, true topics.
+    preparer : TextPreparer
+        What counts the words of new documents.
+    X : csr_matrix
+        Counts of the words that were kept.
+    texts : list of str
+        The documents.
+    knowledge : Constraints
+        Their classes.
+    n_words_seen : int
+        Number of words of which the kept ones are the most telling.
+    seconds : float
+        Time of the fit.
+    notes : tuple of str
+        Decisions made on the way, as sentences for the user.
+    """
+
+    request: CategorizeRequest
+    method: Method
+    estimator: Any
+    data: Table
+    preparer: TextPreparer
+    X: Any
+    texts: list[str]
+    knowledge: Constraints
+    n_words_seen: int
+    seconds: float
+    notes: tuple[str, ...]
+
+    features: Any = field(default=None, kw_only=True)  # none are made
+    feature_names: list[str] = field(default_factory=list, kw_only=True)
+
+    @property
+    def labels(self) -> Any:
+        """Category of every document, -1 for outliers."""
+        return self.estimator.labels_
+
+    @property
+    def words(self) -> Array:
+        """The words that were kept."""
+        return self.preparer.words_
+
+    @cached_property
+    def class_codes(self) -> IntArray:
+        """Class of every document as a position among ``classes_``; -1 where it has none."""
+        return read_targets(None, self.knowledge, "", pass_on=False)[0]
+
+    @cached_property
+    def violations(self) -> Violations:
+        """Stated classes that the categories do not keep together."""
+        return self.knowledge.violations(self.labels)
+
+    @cached_property
+    def scores(self) -> dict[str, dict[str, float]]:
+        """Agreement with the true topics: of the categories, and of the given classes."""
+        if self.data.truth is None:
+            return {}
+        from sidelight.evaluation import partition_scores
+
+        truth = self.data.truth_codes
+        known = truth >= 0
+        sides = {"categories": np.asarray(self.labels), "given classes": self.class_codes}
+        return {
+            name: {**partition_scores(truth[known], labels[known]), "n_rows": int(known.sum())}
+            for name, labels in sides.items()
+        }
+
+    def top_words(self, n: int = TOP_WORDS) -> list[list[tuple[str, float]]]:
+        """Heaviest words of every category, with their weights."""
+        seeds = self.estimator.seeds_
+        found = []
+        for start, stop in zip(seeds.indptr, seeds.indptr[1:], strict=False):
+            order = start + np.argsort(-seeds.data[start:stop], kind="stable")[:n]
+            words = self.words[seeds.indices[order]].tolist()
+            found.append(list(zip(words, seeds.data[order].tolist(), strict=True)))
+        return found
+
+    def categories(self) -> list[dict[str, Any]]:
+        """Every category: name, size, top words, and its classes with their numbers of documents.
+
+        The largest categories come first.
+        """
+        estimator, words = self.estimator, self.top_words()
+        sizes = estimator.cluster_sizes_
+        classes = [str(name) for name in estimator.classes_.tolist()]
+        found = []
+        for category in np.argsort(-sizes, kind="stable").tolist():
+            counts = estimator.constituents_[category]
+            order = np.argsort(-counts, kind="stable")
+            found.append(
+                {
+                    "category": category,
+                    "name": str(estimator.category_names_[category]),
+                    "size": int(sizes[category]),
+                    "words": [word for word, _ in words[category]],
+                    "weights": [weight for _, weight in words[category]],
+                    "classes": {classes[c]: int(counts[c]) for c in order if counts[c]},
+                    "n_without_class": int(sizes[category] - counts.sum()),
+                }
+            )
+        return found
+
+    def similar(self, most: int = 5) -> list[tuple[str, str, float]]:
+        """Pairs of categories of largest cosine, which are merged from ``merge_threshold`` on."""
+        seeds = self.estimator.seeds_
+        pairs = sparse.triu(seeds @ seeds.T, 1).tocoo()
+        order = np.argsort(-pairs.data, kind="stable")[:most]
+        names = self.estimator.category_names_
+        found = zip(pairs.row[order], pairs.col[order], pairs.data[order], strict=True)
+        return [(str(names[i]), str(names[j]), float(cosine)) for i, j, cosine in found]
+
+    def rows(self) -> dict[str, Any]:
+        """Columns of the result: id, class, category, whether the document moved, cosine."""
+        estimator = self.estimator
+        classes = np.append(estimator.classes_.astype(str), "")
+        names = np.append(estimator.category_names_, "")
+        moved = np.full(len(self.labels), "no", dtype="<U3")
+        moved[estimator.moved_] = "yes"
+        values = (
+            self.data.row_ids,
+            classes[self.class_codes],
+            names[self.labels],
+            moved,
+            np.round(estimator.cosines_.astype(np.float64), 4),
+        )
+        return dict(zip(CATEGORIZED, values, strict=True))
+
+    def facts(self) -> dict[str, Any]:
+        """Return what came out as plain values."""
+        estimator = self.estimator
+        return {
+            "data": str(self.data.path),
+            "method": self.method.name,
+            "parameters": estimator.get_params(deep=False),
+            "n_rows": self.data.n_rows,
+            "n_words": len(self.words),
+            "n_words_seen": self.n_words_seen,
+            "min_df": self.preparer.min_df_,
+            "n_classes": len(estimator.classes_),
+            "n_categories": len(estimator.category_names_),
+            "n_iter": estimator.n_iter_,
+            "converged": estimator.converged_,
+            "objective": estimator.objective_,
+            "categories": self.categories(),
+            "merged": [[str(name) for name in group.tolist()] for group in estimator.merged_],
+            "killed": [str(name) for name in estimator.killed_.tolist()],
+            "similar": self.similar(),
+            "n_moved": len(estimator.moved_),
+            "n_outliers": len(estimator.outliers_),
+            "seconds": self.seconds,
+            "scores": self.scores or None,
+        }
+
+    def row_values(self) -> dict[str, Any]:
+        """Return class, category and cosine of every document."""
+        return {"rows": self.rows()}
+
+    def tell(self) -> list[Told]:
+        """Return categories, what changed, and the agreement with true topics."""
+        from sidelight.jobs.categorize._words import words
+
+        return words(self)
+
+    def model(self) -> Model:
+        """The model for new documents."""
+        return Model(
+            estimator=self.estimator,
+            preparer=self.preparer,
+            method=self.method.name,
+            feature_names=list(self.request.text_columns),
+            id_column=self.data.id_column,
+            zero_based=None,
+            knowledge=self.knowledge.counts,
+            label_column=self.data.label_column,
+        )
+
+    @property
+    def inputs(self) -> Iterable[PathLike]:
+        """Files that were read, which no output may replace."""
+        return self.request.inputs
+
+    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
+        return {
+            **super().writers(spreadsheet_safe),
+            "categories": partial(self._fill_categories, spreadsheet_safe=spreadsheet_safe),
+            "report": self._fill_report,
+            "model": lambda path: fill_model(self.model(), path),
+        }
+
+    def _fill_categories(self, path: Path, spreadsheet_safe: bool) -> None:
+        write_columns(self.rows(), path, spreadsheet_safe=spreadsheet_safe)
+
+    def _fill_report(self, path: Path) -> None:
+        from sidelight.jobs.categorize._page import render_categories
+
+        page = render_categories(
+            estimator=self.estimator,
+            X=self.X,
+            words=self.words,
+            class_codes=self.class_codes,
+            texts=self.texts,
+            ids=self.data.ids,
+            similar=self.similar(),
+            scores=self.scores,
+            remarks=self.notes,
+            title=f"{self.data.path.name}: categories",
+            settings={"data": str(self.data.path), **self._word_settings()},
+            command=self.request.command_line(),
+            seconds=self.seconds,
+        )
+        path.write_text(page, encoding="utf-8")
+
+    def _word_settings(self) -> dict[str, Any]:
+        """How the words were chosen."""
+        return {
+            "text": ", ".join(self.request.text_columns),
+            "min_df": self.preparer.min_df_,
+            "max_df": self.preparer.max_df,
+            "keep_words": self.request.keep_words,
+        }
+
+
+def prepare(request: CategorizeRequest) -> CategorizeRun:
+    """Find the categories that documents have, from classes that are roughly right.
+
+    Words are counted, those that are spread evenly over the classes are dropped
+    (:class:`sidelight.feature_selection.GiniScore`), and
+    :class:`sidelight.cluster.TextCategories` is fitted.
+
+    Parameters
+    ----------
+    request : CategorizeRequest
+        What is asked for.
+
+    Returns
+    -------
+    CategorizeRun
+        The fitted estimator with its documents, and ways to write them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sidelight import jobs
+    >>> from sidelight.datasets import make_category_corpus
+    >>> corpus = make_category_corpus(300, n_topics=3, with_texts=True, random_state=0)
+    >>> names = [corpus.extras["class_names"][code] for code in corpus.extras["labels"]]
+    >>> pages = pd.DataFrame({"text": corpus.extras["texts"], "class": names})
+    >>> found = jobs.run("categorize", data=pages, labels="class")
+    >>> found.estimator.category_names_.tolist(), len(found.estimator.moved_)
+    (['beer', 'sailing', 'wine'], 47)
+    """
+    _check_request(request)
+    method = method_for("categorize", request.method)
+    estimator = estimator_for(method, request.settings, 0)
+    data = _read(request)
+    knowledge = knowledge_about(data, None, None, None)
+    preparer = TextPreparer(request.text_columns, min_df=request.min_df, max_df=request.max_df)
+    counts = preparer.fit_transform(data)
+    codes, classes = read_targets(None, knowledge, method.cls.__name__, pass_on=False)
+    kept = _telling(counts, codes, request.keep_words)
+    n_seen = counts.shape[1]
+    X = counts[:, np.flatnonzero(kept)]
+    preparer.keep(kept)
+    seconds = timed_fit(method, estimator, X, constraints=knowledge)
+    notes = (
+        *data.notes,
+        *_notes(data, codes, classes, estimator),
+        *_lost(data, X),
+    )
+    return CategorizeRun(
+        request=request,
+        method=method,
+        estimator=estimator,
+        data=data,
+        preparer=preparer,
+        X=X,
+        texts=preparer.texts(data),
+        knowledge=knowledge,
+        n_words_seen=n_seen,
+        seconds=seconds,
+        notes=notes,
+    )
+
+
+def _check_request(request: CategorizeRequest) -> None:
+    """Refuse a number of words that has no meaning, and documents without text."""
+    keep = request.keep_words
+    whole = isinstance(keep, int | np.integer) and not isinstance(keep, bool)
+    if not (whole and keep >= 1) and not (isinstance(keep, float) and 0 < keep <= 1):
+        raise InvalidRequest(
+            f"{worded('keep_words', '--keep-words')} must be a number of words or a share of them, "
+            f"such as 5000 or 0.9, got {keep!r}."
+        )
+    if not request.text_columns:
+        raise InvalidRequest(
+            f"{worded('text', '--text-column')} names no column; name at least one."
+        )
+
+
+def _read(request: CategorizeRequest) -> Table:
+    """The documents: ids, classes, texts as they are."""
+    names = [*request.text_columns, request.labels, request.id_column, request.truth]
+    named = [name for name in names if name is not None]
+    twice = [name for name in named if named.count(name) > 1]
+    if twice:
+        raise InvalidRequest(f"the column {twice[0]!r} cannot be two things at once.")
+    if is_path(request.data):
+        data = read_table(
+            request.data,
+            id_column=request.id_column,
+            label_column=request.labels,
+            truth_column=request.truth,
+            columns=request.text_columns,
+            as_columns=True,
+        )
+    else:
+        data = _of_frame(request)
+    if data.columns is None:
+        raise InvalidRequest(
+            f"{data.path} holds numbers without names of columns; give the documents as a table "
+            "with a column of text (.csv, .tsv, .xlsx, .parquet)."
+        )
+    return data
+
+
+def _of_frame(request: CategorizeRequest) -> Table:
+    """Documents of a data frame."""
+    from sidelight.jobs._table._features import IN_MEMORY, is_frame
+
+    if not is_frame(request.data):
+        raise InvalidRequest(
+            "the documents must be a file or a data frame with columns of text and classes, got "
+            f"{type(request.data).__name__}."
+        )
+    return table_of_columns(
+        as_source(request.data).columns,
+        IN_MEMORY,
+        ids=own_ids(request.data),
+        id_column=request.id_column,
+        label_column=request.labels,
+        truth_column=request.truth,
+        columns_used=list(request.text_columns),
+    )
+
+
+def _telling(counts: Any, codes: IntArray, keep: float) -> Array:
+    """Words to keep: those that are spread least evenly over the classes."""
+    from sidelight.feature_selection import GiniScore
+
+    n_words = counts.shape[1]
+    number = min(int(keep), n_words) if isinstance(keep, int | np.integer) else float(keep)
+    filtered = GiniScore(number).fit(counts, constraints=Constraints.from_labels(codes))
+    # Words of documents without a class have no score, but may place these.
+    kept: Array = filtered.get_support() & ~np.isnan(filtered.scores_)
+    return kept
+
+
+def _notes(data: Table, codes: IntArray, classes: Array, estimator: Any) -> list[str]:
+    """What to know about the classes."""
+    notes = []
+    n_unknown = int(np.count_nonzero(codes < 0))
+    if n_unknown:
+        notes.append(
+            f"{counted(n_unknown, 'document')} without a class: placed, but they start no category."
+        )
+    sizes = np.bincount(codes[codes >= 0], minlength=len(classes))
+    least = estimator.min_documents
+    small = [str(name) for name in classes[sizes < least].tolist()]
+    if small:
+        verb = "has" if len(small) == 1 else "have"
+        notes.append(
+            f"{counted(len(small), 'class')} {verb} fewer than {least} documents "
+            f"({setting('min_documents', least)}) and may lose them to others: {quoted(small)}."
+        )
+    if len(estimator.category_names_) == 1 and not len(estimator.killed_):
+        notes.append(
+            "All classes became one category: most words are in all of them. Keep fewer words "
+            f"({worded('keep_words', '--keep-words')}), drop more frequent ones "
+            f"({worded('max_df', '--max-df')}), or raise {setting('merge_threshold')}."
+        )
+    return notes
+
+
+def _lost(data: Table, X: Any) -> list[str]:
+    """Tell of documents without a word that counts."""
+    empty = np.flatnonzero(np.diff(X.indptr) == 0)
+    if not len(empty):
+        return []
+    names = data.row_ids[empty].tolist()
+    return [
+        f"{counted(len(empty), 'document')} without a word that counts, which belong"
+        f"{'s' if len(empty) == 1 else ''} to no category: "
+        f"{quoted(names)}."
+    ]

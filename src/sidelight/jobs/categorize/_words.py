@@ -1,0 +1,87 @@
+"""What is told of categories of documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sidelight._words import SCORES, counted, format_number, listed
+from sidelight.jobs._parts import MAX_CLUSTERS
+from sidelight.jobs._tell import Strong, TextTable, Told, text_table
+
+if TYPE_CHECKING:
+    from sidelight.jobs.categorize._run import CategorizeRun
+
+MAX_WORDS, MAX_CLASSES, MAX_MERGED = 5, 3, 8
+
+
+def words(found: CategorizeRun) -> list[Told]:
+    """Return categories, what changed, and the agreement with true topics."""
+    facts = found.facts()
+    classes = counted(facts["n_classes"], "class")
+    categories = counted(facts["n_categories"], "category", "categories")
+    told: list[Told] = [
+        (
+            Strong(type(found.estimator).__name__),
+            f" on {found.data.path}: {counted(found.data.n_rows, 'document')}, "
+            f"{facts['n_words']:,} of {counted(facts['n_words_seen'], 'word')}; {classes} to "
+            f"{categories} after {counted(facts['n_iter'], 'pass')} in {found.seconds:.2f} s",
+        ),
+        _category_table(facts["categories"]),
+        *_changes(facts),
+    ]
+    if found.scores:
+        rows = [
+            (title, *(f"{side[name]:.3f}" for side in found.scores.values()))
+            for name, title in SCORES.items()
+        ]
+        title = f"Agreement with the column {found.data.truth_column!r}"
+        told.append(text_table(title, *(name.capitalize() for name in found.scores), rows=rows))
+    return told
+
+
+def _category_table(categories: list[dict[str, Any]]) -> TextTable:
+    rows = [
+        (
+            category["name"],
+            f"{category['size']:,}",
+            ", ".join(category["words"][:MAX_WORDS]),
+            _constituents(category["classes"]),
+        )
+        for category in categories[:MAX_CLUSTERS]
+    ]
+    if len(categories) > MAX_CLUSTERS:
+        rows.append((f"and {len(categories) - MAX_CLUSTERS:,} smaller ones", "", "", ""))
+    headers = ("Category", "Documents", "Words", "Documents of the classes")
+    return text_table(*headers, rows=rows, justify=("left", "right", "left", "left"))
+
+
+def _constituents(classes: dict[str, int]) -> str:
+    shown = [f"{n:,} {name}" for name, n in list(classes.items())[:MAX_CLASSES]]
+    more = len(classes) - MAX_CLASSES
+    return ", ".join([*shown, *([f"{more} more"] if more > 0 else [])])
+
+
+def _changes(facts: dict[str, Any]) -> list[str]:
+    """Return what became of classes and documents, a sentence each."""
+    lines = [
+        f"{counted(facts['n_moved'], 'document')} moved to another category than that of the "
+        f"class, {counted(facts['n_outliers'], 'outlier')}."
+    ]
+    merged = [listed(group) for group in facts["merged"]]
+    if merged:
+        lines.append(f"Merged: {_some(merged)}.")
+    if facts["killed"]:
+        lines.append(f"Deleted, too few documents of their own: {_some(facts['killed'])}.")
+    if facts["similar"]:
+        one, other, cosine = facts["similar"][0]
+        lines.append(
+            f"Nearest categories: {one} and {other}, cosine {format_number(round(cosine, 3), 6)}; "
+            f"they are merged above {facts['parameters']['merge_threshold']:g} "
+            "(--set merge_threshold=...)."
+        )
+    return lines
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - MAX_MERGED
+    return "; ".join([*names[:MAX_MERGED], *([f"{more} more"] if more > 0 else [])])

@@ -1,0 +1,235 @@
+"""``sidelight classify``: classes from the rows whose class is known."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight import catalog
+from sidelight._fit.parameters import declared
+from sidelight._fit.targets import read_targets
+from sidelight._typing import IntArray
+from sidelight._words import counted, set_by, worded
+from sidelight.catalog import Method
+from sidelight.constraints import Constraints, Violations
+from sidelight.constraints.inner import text_of
+from sidelight.exceptions import InvalidRequest, SidelightError
+from sidelight.io import Table
+from sidelight.io.inner import is_number
+from sidelight.jobs._table._class_words import class_words
+from sidelight.jobs._table._classes import Classified
+from sidelight.jobs._table._estimator import BASE
+from sidelight.jobs._table._request import prepare as prepare_table
+from sidelight.jobs._table._run import Prepared, Run
+from sidelight.jobs._tell import Told
+from sidelight.jobs.classify._request import ClassifyRequest
+from sidelight.pictures.classes._decisions import Decisions, class_codes, fitted_decisions
+
+if TYPE_CHECKING:
+    from sidelight.jobs.classify._contrast import Contrast
+
+
+def prepare(request: ClassifyRequest) -> PreparedClasses:
+    """Read the rows and their labels, and make the classifier."""
+
+    def choose(data: Table, known: Constraints) -> tuple[Method, tuple[str, ...]]:
+        method, why = default_classifier(known)
+        return method, (why,)
+
+    def parameters(method: Method) -> Mapping[str, Any]:
+        return {} if request.base is None else {BASE: base_learner(method, request.base)}
+
+    prepared = prepare_table(request, choose, parameters=parameters, kind=PreparedClasses)
+    assert isinstance(prepared, PreparedClasses)
+    check_labels(prepared.data, prepared.knowledge)
+    notes = (*prepared.notes, *notes_on_labels(prepared.knowledge))
+    return dataclasses.replace(prepared, notes=notes)
+
+
+def default_classifier(known: Constraints) -> tuple[Method, str]:
+    """The classifier where none is named, and a sentence that says so."""
+    if known.n_pairs or known.has_groups:
+        method = catalog.get("pairwise-logistic-regression")
+        why = f"learns from {'pairs' if known.n_pairs else 'groups'} as well as from labels"
+    else:
+        method = catalog.get("semiboost")
+        why = "learns from labels and from unlabeled rows"
+    return method, f"The classes are found by {method.name}, which {why}; -m names another method."
+
+
+def check_labels(data: Table, known: Constraints) -> None:
+    """Refuse what nothing can be learned from, by the name of the column that is to blame."""
+    column = f"the column {data.label_column!r} of {data.path}"
+    if known.labels is None:
+        if data.label_column is None:
+            return  # the classifier says what it needs
+        raise SidelightError(
+            f"No row is labeled: {column} is empty, or -1, everywhere. Fill in the classes of some "
+            "rows, of at least two classes."
+        )
+    if data.labels is None or len(known.label_names) < 2:
+        return
+    names = [text_of(name) for name in known.label_names.tolist()]
+    fractions = [name for name in names if is_number(name) and not float(name).is_integer()]
+    if fractions and all(map(is_number, names)):
+        raise SidelightError(
+            f"The classes in {column} are fractions, such as {fractions[0]}, as a quantity has "
+            "them; a class is a word or a whole number."
+        )
+    if len(names) == len(known.labels):
+        raise SidelightError(
+            f"Every row has a class of its own in {column}, from which nothing can be learned."
+        )
+
+
+def notes_on_labels(known: Constraints) -> tuple[str, ...]:
+    """Tell where there is nothing to predict."""
+    if known.labels is None or (known.labels < 0).any():
+        return ()
+    return (
+        f"The class of all {counted(known.n_samples, 'row')} is given: this is supervised "
+        "learning, and of use for new rows.",
+    )
+
+
+def base_learner(method: Method, base: Any) -> Any:
+    """The learner that a wrapper is to wrap, by its name or itself."""
+    parameter = declared(method.cls).get(BASE)
+    if method.tags.kind != "classifier" or parameter is None:
+        able = [m.name for m in catalog.methods(kind="classifier") if BASE in declared(m.cls)]
+        instead = f"; these do: {', '.join(able)}" if able else ""
+        raise InvalidRequest(
+            f"{method.cls.__name__} wraps no other learner, so that {worded('base=', '--base')} "
+            f"has no use{instead}."
+        )
+    names = [
+        name
+        for option in parameter.options
+        if typing.get_origin(option) is Literal
+        for name in typing.get_args(option)
+    ]
+    if isinstance(base, str) and base not in names:
+        raise InvalidRequest(f"there is no learner {base!r} to wrap; there are {', '.join(names)}.")
+    parameter.check(base)
+    return base
+
+
+class PreparedClasses(Prepared):
+    """Rows, labels and a classifier that is not fitted yet."""
+
+    def run(self) -> ClassRun:
+        """Fit the classifier."""
+        start = time.perf_counter()
+        estimator = self.method.cls(**self.estimator.get_params(deep=False))
+        with set_by(self.method.options):
+            estimator.fit(self.X, constraints=self.knowledge)
+        return ClassRun(
+            **{**vars(self), "estimator": estimator},
+            labels=estimator.transduction_,
+            features=None,
+            feature_names=[],
+            seconds=time.perf_counter() - start,
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassRun(Classified, Run):
+    """A fitted classifier with all that it was given.
+
+    Attributes
+    ----------
+    request, method, estimator, data, X, preparer, knowledge, notes
+        As in :class:`Prepared`; the estimator is fitted.
+    labels : ndarray
+        Class of every row: the given one, or the predicted one.
+    features, feature_names
+        None and empty: classifiers make no features.
+    seconds : float
+        Time of the fit.
+    """
+
+    @cached_property
+    def decisions(self) -> Decisions:
+        """What the classifier says about every row of its fit."""
+        return fitted_decisions(self.estimator, self.X)
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        """Kinds of statements that count, as ``Constraints.counts`` names them."""
+        kinds = {*self.method.tags.knowledge, *getattr(self.method.cls, "_with_labels", ())}
+        return tuple(kind for kind in self.knowledge.counts if kind.replace("_", "-") in kinds)
+
+    @cached_property
+    def given(self) -> npt.NDArray[np.bool_]:
+        """Whether the class of a row was given, or follows from must-links and groups."""
+        pass_on = "must-link" in getattr(self.method.cls, "_with_labels", ())
+        codes, _ = read_targets(None, self.knowledge, self.method.cls.__name__, pass_on=pass_on)
+        return codes >= 0
+
+    @property
+    def labels_given(self) -> dict[str, int]:
+        """Number of stated labels of every class, by its name."""
+        codes = class_codes(self.knowledge.label_names, self.decisions.names)
+        stated = self.knowledge.labels
+        assert stated is not None  # nothing is learned without labels
+        counts = np.zeros(len(self.decisions.names), dtype=np.int64)
+        np.add.at(counts, codes[stated[stated >= 0]], 1)
+        return dict(zip(self.decisions.names, counts.tolist(), strict=True))
+
+    @cached_property
+    def violations(self) -> Violations:
+        """Stated constraints that the classes do not keep."""
+        return self.knowledge.violations(self.codes)
+
+    @cached_property
+    def contrast(self) -> Contrast:
+        """What rows without a label and pairs changed against the labels alone."""
+        from sidelight.jobs.classify._contrast import contrast_of
+
+        return contrast_of(self)
+
+    @property
+    def scores(self) -> dict[str, dict[str, float]]:
+        """Empty: :attr:`contrast` has the accuracy by the true classes."""
+        return {}
+
+    @property
+    def open_rows(self) -> IntArray:
+        """Positions of the rows whose class was not given."""
+        return np.flatnonzero(~self.given)
+
+    def _cluster_facts(self) -> dict[str, Any]:
+        ended = ("objective", "n_iter", "converged")
+        given = self.labels_given
+        return {
+            "classes": {name: {"labels": given[name], "rows": n} for name, n in self.sizes.items()},
+            "n_given": int(self.given.sum()),
+            "n_unknown": self.n_unknown,
+            **{name: getattr(self.estimator, f"{name}_", None) for name in ended},
+            "violations": self.violations.as_dict(),
+            "contrast": self.contrast.facts(),
+            "least_certain": self.least_certain(self.open_rows),
+            "explanation": self._explanation_facts(),
+        }
+
+    def tell(self) -> list[Told]:
+        """Return labels and predictions by class, how far to trust them, and rows in doubt."""
+        return class_words(self)
+
+    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
+        return {
+            **super().writers(spreadsheet_safe),
+            **self._class_writers(self.given, spreadsheet_safe),
+        }
+
+    def _report(self) -> dict[str, Any]:
+        return {**super()._report(), "columns": None, "contrast": self.contrast}

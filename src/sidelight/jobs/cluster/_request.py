@@ -1,0 +1,60 @@
+"""What is asked for: which rows, how many clusters, and what is known about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar
+
+from sidelight.jobs._options import KNOWN, Option, read_numbers, texts, write_numbers
+from sidelight.jobs._shared import LABELS, MODEL, REPORT, method, request
+from sidelight.jobs._table._asked import MethodRequest
+
+
+@request
+class ClusterRequest(MethodRequest):
+    """Which rows, how many clusters, and what is known about them.
+
+    ``conditions`` may also be a :class:`~sidelight.constraints.Conditions`.
+
+    Examples
+    --------
+    >>> from sidelight.jobs import ClusterRequest
+    >>> ClusterRequest("rows.csv", k=3, weights={"age": 2}).command_line()
+    'sidelight cluster rows.csv -k 3 --weight age=2'
+    """
+
+    job: ClassVar[str] = "cluster"
+
+    k: Annotated[
+        int | Sequence[int] | None,
+        Option(
+            "Number of clusters; several to choose from as 2:8 or 2,3,5.",
+            ("-k", "--clusters"),
+            "K",
+            read=read_numbers,
+            write=write_numbers,
+            sets="n_clusters",
+        ),
+    ] = None
+    method: Annotated[
+        str | None,
+        method(
+            "See `sidelight methods`; by default pckmeans where something is known about the rows, "
+            "else kmeans."
+        ),
+    ] = None
+    conditions: Annotated[
+        Any,
+        texts(
+            "What every cluster has to hold, such as 'count(*) >= 50', 'count(income >= 50000) >= "
+            "3' or 'max(age) >= 60', on any columns of the table; repeatable. By default with "
+            "--method existential-kmeans.",
+            "--at-least",
+            metavar="CONDITION",
+            panel=KNOWN,
+        ),
+    ] = ()
+
+
+REQUEST = ClusterRequest
+OUTPUTS = {"labels": LABELS, "report": REPORT, "model": MODEL}

@@ -1,0 +1,268 @@
+"""What a co-clustering is: blocks, heaviest columns, measures, elements of no cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sidelight._typing import FloatArray, IntArray
+from sidelight._words import counted, format_number
+from sidelight.constraints import CrossLinks, Ordering
+from sidelight.io.inner import quoted
+from sidelight.pictures.coclustering._blocks import (
+    TableBlocks,
+    Timeline,
+    is_paired,
+    table_blocks,
+    timeline,
+)
+
+#: Heaviest rows and columns of a co-cluster that are kept.
+MAX_MEMBERS = 12
+#: Names of measures for people, in the order in which they are told.
+MEASURES = {
+    "tau": "Goodman-Kruskal tau",
+    "information": "Mutual information (bits)",
+    "information_loss": "Information lost (bits)",
+    "row_jumps": "Jumps along the rows",
+    "column_jumps": "Jumps along the columns",
+    "row_stability": "Stability of the rows",
+    "column_stability": "Stability of the columns",
+}
+
+
+@dataclass(frozen=True)
+class Cocluster:
+    """Rows and columns that go together.
+
+    Attributes
+    ----------
+    number : int
+        Label of the cluster of rows.
+    n_rows, n_columns : int
+        Number of its rows and columns.
+    density : float
+        Share of ones where they meet.
+    top, top_rows : tuple of (int, float)
+        Heaviest columns and rows with their weights.
+    """
+
+    number: int
+    n_rows: int
+    n_columns: int
+    density: float
+    top: tuple[tuple[int, float], ...]
+    top_rows: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Described:
+    """All that page, command line and notebook tell about a co-clustering.
+
+    Attributes
+    ----------
+    blocks : TableBlocks
+        The table in the order of its clusters.
+    coclusters : tuple of Cocluster
+        By label.
+    measures : dict of str to float
+        By the names of ``MEASURES``.
+    column_weight : ndarray of shape (n_columns,)
+        Weight of every column in its cluster; 0 for those of none.
+    uncovered_rows, uncovered_columns : ndarray
+        Positions of those of no cluster.
+    row_reasons, column_reasons : dict of int to str
+        Why they are in none, by position, where the method knows.
+    row_line, column_line : Timeline or None
+        Runs along the orders of the two sides.
+    """
+
+    blocks: TableBlocks
+    coclusters: tuple[Cocluster, ...]
+    measures: dict[str, float]
+    column_weight: FloatArray
+    uncovered_rows: IntArray
+    uncovered_columns: IntArray
+    row_reasons: dict[int, str]
+    column_reasons: dict[int, str]
+    row_line: Timeline | None
+    column_line: Timeline | None
+
+    @property
+    def column_sizes(self) -> dict[str, int]:
+        """Number of columns of every cluster, by its name."""
+        side = self.blocks.columns
+        pairs = sorted(zip(side.clusters.tolist(), side.sizes.tolist(), strict=True))
+        return {str(cluster): size for cluster, size in pairs}
+
+    def because(self, ids: Any, names: Sequence[str]) -> list[str]:
+        """Sentences about rows and columns of no cluster, by name and with the reason."""
+        found = []
+        for uncovered, known, noun, reasons in (
+            (self.uncovered_rows, ids, "row", self.row_reasons),
+            (self.uncovered_columns, names, "column", self.column_reasons),
+        ):
+            by_reason: dict[str, list[Any]] = {}
+            for place in uncovered.tolist():
+                by_reason.setdefault(reasons.get(place, ""), []).append(_plain(known[place]))
+            for reason, alike in by_reason.items():
+                verb = "is" if len(alike) == 1 else "are"
+                some = f"{counted(len(alike), noun)} {verb} in no cluster: {quoted(alike)}"
+                found.append(f"{some}; {reason}." if reason else f"{some}.")
+        return found
+
+    def measure_words(self) -> list[tuple[str, str]]:
+        """Measures with their names for people."""
+        return [
+            (title, format_number(self.measures[name]))
+            for name, title in MEASURES.items()
+            if name in self.measures
+        ]
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def describe(
+    estimator: Any,
+    X: Any,
+    *,
+    row_order: Ordering | None = None,
+    column_order: Ordering | None = None,
+) -> Described:
+    """Describe a fitted co-clustering.
+
+    Parameters
+    ----------
+    estimator : CDKMeans or InformationCoclustering
+        Fitted; has ``labels_`` and ``column_labels_``.
+    X : ndarray or sparse matrix of shape (n_rows, n_columns)
+        The zeros and ones.
+    row_order, column_order : Ordering, default=None
+        Orders of the two sides.
+    """
+    labels, column_labels = np.asarray(estimator.labels_), np.asarray(estimator.column_labels_)
+    row_weights, column_weights = _weights(estimator, X, labels)
+    paired = is_paired(estimator)
+    blocks = table_blocks(
+        X,
+        labels,
+        column_labels,
+        paired=paired,
+        row_order=row_order,
+        column_order=column_order,
+        row_weights=row_weights,
+        column_weights=column_weights if paired else None,
+    )
+    lines = [
+        None if order is None else timeline(values, order)
+        for values, order in ((labels, row_order), (column_labels, column_order))
+    ]
+    covered = column_labels >= 0
+    own = column_weights.max(axis=0)  # in the cluster of rows that has most of the column
+    if paired:
+        own = column_weights[np.maximum(column_labels, 0), np.arange(len(column_labels))]
+    return Described(
+        blocks=blocks,
+        coclusters=_coclusters(blocks, row_weights, column_weights, labels, column_labels),
+        measures=_measures(estimator, X, lines[0], lines[1]),
+        column_weight=np.where(covered, own, 0.0),
+        uncovered_rows=np.flatnonzero(labels < 0),
+        uncovered_columns=np.flatnonzero(~covered),
+        row_reasons=dict(getattr(estimator, "uncovered_rows_", {})),
+        column_reasons=dict(getattr(estimator, "uncovered_columns_", {})),
+        row_line=lines[0],
+        column_line=lines[1],
+    )
+
+
+def _weights(estimator: Any, X: Any, labels: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Weights of rows and columns in every cluster; shares of ones where a method has none."""
+    if hasattr(estimator, "row_weights_"):
+        return np.asarray(estimator.row_weights_), np.asarray(estimator.column_weights_)
+    n_clusters = max(int(labels.max(initial=0)), int(estimator.column_labels_.max(initial=0))) + 1
+    rows = np.stack([labels == cluster for cluster in range(n_clusters)]).astype(np.float64)
+    columns = np.asarray((X.T @ rows.T).T) / np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
+    columns = columns / np.maximum(columns.sum(axis=0), 1e-300)
+    return rows, columns
+
+
+def _coclusters(
+    blocks: TableBlocks,
+    row_weights: FloatArray,
+    column_weights: FloatArray,
+    labels: IntArray,
+    column_labels: IntArray,
+) -> tuple[Cocluster, ...]:
+    found = []
+    sizes = blocks.columns.sizes
+    for place, number in enumerate(blocks.rows.clusters.tolist()):
+        if number < 0:
+            continue
+        joined = blocks.own[place]
+        n_rows, n_columns = int(blocks.rows.sizes[place]), int(sizes[joined].sum())
+        ones = int(blocks.ones[place, joined].sum())
+        of_columns = np.isin(column_labels, blocks.columns.clusters[joined])
+        found.append(
+            Cocluster(
+                number,
+                n_rows,
+                n_columns,
+                ones / max(n_rows * n_columns, 1),
+                _heaviest(column_weights[number], of_columns),
+                _heaviest(row_weights[number], labels == number),
+            )
+        )
+    return tuple(sorted(found, key=lambda one: one.number))
+
+
+def _heaviest(weights: FloatArray, members: Any) -> tuple[tuple[int, float], ...]:
+    """Members by weight, the heaviest first."""
+    places = np.flatnonzero(members)
+    order = places[np.argsort(-weights[places], kind="stable")][:MAX_MEMBERS]
+    return tuple((int(place), float(weights[place])) for place in order)
+
+
+def _measures(
+    estimator: Any, X: Any, row_line: Timeline | None, column_line: Timeline | None
+) -> dict[str, float]:
+    from sidelight.evaluation import (
+        cocluster_information,
+        cocluster_information_loss,
+        goodman_kruskal_tau,
+    )
+
+    sides = estimator.labels_, estimator.column_labels_
+    found = {
+        "tau": goodman_kruskal_tau(X, *sides),
+        "information": cocluster_information(X, *sides),
+        "information_loss": cocluster_information_loss(X, *sides),
+    }
+    for name, line in (("row_jumps", row_line), ("column_jumps", column_line)):
+        if line is not None:
+            found[name] = float(line.n_jumps)
+    stability = getattr(estimator, "restarts_", None)
+    if stability is not None and len(stability["row_agreement"]) > 1:
+        for side in ("row", "column"):
+            found[f"{side}_stability"] = float(np.mean(stability[f"{side}_agreement"]))
+    return found
+
+
+def broken_cross_links(
+    cross: CrossLinks | None, labels: IntArray, column_labels: IntArray
+) -> list[tuple[str, int, int]]:
+    """Links between a row and a column, by position, that two partitions do not keep."""
+    if cross is None:
+        return []
+    found = []
+    for kind, pairs in (("must-link", cross.must_link), ("cannot-link", cross.cannot_link)):
+        for row, column in pairs.tolist():
+            here, there = int(labels[row]), int(column_labels[column])
+            together = here == there and here >= 0
+            if together != (kind == "must-link"):
+                found.append((kind, int(row), int(column)))
+    return found

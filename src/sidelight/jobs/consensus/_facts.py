@@ -1,0 +1,115 @@
+"""Facts about a consensus: how near the partitions are, and which pairs and rows they dispute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sidelight._typing import Array, FloatArray, IntArray
+from sidelight.pictures.relational._blocks import SignBlocks, sign_blocks
+
+
+@dataclass(frozen=True)
+class Partition:
+    """One of the given partitions, beside the consensus.
+
+    Attributes
+    ----------
+    name : str
+        Its column.
+    n_clusters : int
+        Number of its clusters.
+    n_missing : int
+        Rows that it does not know.
+    n_pairs, n_different : int
+        Pairs of rows that it knows, and those of them that are together in one of the two
+        partitions and apart in the other.
+    """
+
+    name: str
+    n_clusters: int
+    n_missing: int
+    n_pairs: int
+    n_different: int
+
+    @property
+    def distance(self) -> float:
+        """Share of the pairs that differ."""
+        return self.n_different / max(self.n_pairs, 1)
+
+
+def describe_partitions(
+    partitions: IntArray, names: Sequence[str], distances: FloatArray
+) -> list[Partition]:
+    """Describe the given partitions.
+
+    Parameters
+    ----------
+    partitions : ndarray of shape (n_rows, n_partitions)
+        Codes of the clusters, -1 where a partition does not know a row.
+    names : sequence of str
+        Their columns.
+    distances : ndarray of shape (n_partitions,)
+        Mirkin distances to the consensus: numbers of pairs that differ.
+    """
+    found = []
+    for name, codes, distance in zip(names, partitions.T, distances, strict=True):
+        n = int(np.count_nonzero(codes >= 0))
+        found.append(
+            Partition(
+                name,
+                int(codes.max(initial=-1)) + 1,
+                len(codes) - n,
+                n * (n - 1) // 2,
+                int(distance),
+            )
+        )
+    return found
+
+
+def disputed_share(partitions: IntArray, labels: Array) -> FloatArray:
+    """Return the share of the votes about every row that the consensus is against.
+
+    A partition has a vote about each pair of rows that it knows: together or apart.
+    """
+    against, votes = np.zeros(len(labels)), np.zeros(len(labels))
+    for codes in partitions.T:
+        rows = np.flatnonzero(codes >= 0)
+        if not len(rows):
+            continue
+        own, given = labels[rows], codes[rows]
+        both = np.unique(own.astype(np.int64) * (int(given.max()) + 1) + given, return_inverse=True)
+        in_own, in_given, in_both = (
+            np.bincount(one)[one] for one in (own, given, both[1].reshape(-1))
+        )
+        # A row counts itself once in all three.
+        against[rows] += in_own + in_given - 2 * in_both
+        votes[rows] += len(rows) - 1
+    return np.divide(against, votes, out=np.zeros_like(against), where=votes > 0)
+
+
+def votes_of_pairs(partitions: IntArray) -> tuple[IntArray, FloatArray]:
+    """Return all pairs of rows, and how many more partitions join than part them."""
+    first, second = np.triu_indices(len(partitions), 1)
+    score = np.zeros(len(first))
+    for codes in partitions.T:
+        known = (codes[first] >= 0) & (codes[second] >= 0)
+        score += np.where(known, np.where(codes[first] == codes[second], 1.0, -1.0), 0.0)
+    return np.column_stack([first, second]), score
+
+
+def vote_blocks(partitions: IntArray, labels: Array, most: int) -> tuple[SignBlocks, IntArray]:
+    """Return the votes about pairs in the order of the clusters, and the positions of its rows.
+
+    Of more than ``most`` rows an even choice is taken, so that clusters keep their proportions.
+    """
+    sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    codes, counts = sizes[1].reshape(-1), sizes[2]
+    by_size = np.lexsort((codes, -counts[codes]))
+    n_shown = min(most, len(labels))
+    places = np.linspace(0, len(labels) - 1, n_shown).round().astype(np.int64)
+    rows = np.sort(by_size[places])
+    edges, scores = votes_of_pairs(partitions[rows])
+    return sign_blocks(edges, scores, labels[rows], n_shown), rows

@@ -1,0 +1,27 @@
+"""What is asked for: which saved model, and which rows to explain its clusters by."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Annotated, Any, ClassVar
+
+from sidelight.jobs._options import Request, table
+from sidelight.jobs._shared import TABLES, Ids, main_output, request
+from sidelight.jobs._table._asked import ROWS
+
+
+@request
+class ExplainRequest(Ids, Request):
+    """Which saved model, and which rows to explain its clusters by."""
+
+    job: ClassVar[str] = "explain"
+
+    model: Annotated[
+        Any,
+        table("What `sidelight cluster --save` or `classify --save` wrote.", metavar="MODEL"),
+    ] = field(kw_only=False)
+    data: Annotated[Any, table(ROWS)] = field(kw_only=False)
+
+
+REQUEST = ExplainRequest
+OUTPUTS = {"explanation": main_output(f"Where to write all of it as a table ({TABLES}).")}

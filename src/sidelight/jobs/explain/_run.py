@@ -1,0 +1,157 @@
+"""``sidelight explain``: what the clusters of a saved model are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sidelight._words import counted
+from sidelight.explanation import Explanation, Profile, RuleSet, Trait
+from sidelight.explanation.inner import NUMBERS, TEXTS, percent, ratio, shown
+from sidelight.io.inner import check_readable, write_columns
+from sidelight.jobs._outputs import PathLike
+from sidelight.jobs._parts import MAX_CLUSTERS
+from sidelight.jobs._result import Result, Writer
+from sidelight.jobs._table._explain import explain, explanation_facts
+from sidelight.jobs._table._model import Model, load_model
+from sidelight.jobs._tell import Strong, Told, text_table
+from sidelight.jobs.explain._request import ExplainRequest
+
+#: Largest number of traits of a cluster that are listed.
+MAX_TRAITS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class ExplainRun(Result):
+    """What the clusters of a model are.
+
+    Attributes
+    ----------
+    request : ExplainRequest
+        What was asked for.
+    model : Model
+        The model.
+    explanation : Explanation
+        What sets its clusters apart, typical and doubtful rows, rules.
+    """
+
+    request: ExplainRequest
+    model: Model
+    explanation: Explanation
+
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Decisions made on the way."""
+        return tuple(self.explanation.notes)
+
+    @property
+    def inputs(self) -> Iterable[PathLike]:
+        """Files that were read."""
+        return self.request.inputs
+
+    def facts(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {
+            "model": str(self.request.model),
+            "data": str(self.request.data),
+            "method": self.model.method,
+            **explanation_facts(self.explanation),
+        }
+
+    def tell(self) -> list[Told]:
+        """Return what sets every cluster apart, typical and doubtful rows, and rules."""
+        name, rows = type(self.model.estimator).__name__, counted(self.explanation.n_rows, "row")
+        head = (Strong(name), f" on {self.request.data}: {rows}")
+        return [head, *_cluster_by_cluster(self.explanation)]
+
+    def writers(self, spreadsheet_safe: bool) -> Mapping[str, Writer]:
+        """Return what writes the plain table."""
+        write = partial(_write, self.explanation, spreadsheet_safe=spreadsheet_safe)
+        return {"explanation": write}
+
+
+def prepare(request: ExplainRequest) -> ExplainRun:
+    """Explain the clusters of a saved model."""
+    model = request.model
+    if not isinstance(model, Model):
+        model = load_model(model)
+    for path in request.inputs[-1:]:
+        check_readable(path)
+    data = model.read(request.data, id_column=request.id_column)
+    return ExplainRun(request, model, explain(model, data))
+
+
+def _cluster_by_cluster(explanation: Explanation) -> Iterator[Told]:
+    profiles = explanation.clusters
+    if len(profiles) > MAX_CLUSTERS:
+        largest = sorted(profiles, key=lambda profile: -profile.size)[:MAX_CLUSTERS]
+        profiles = tuple(profile for profile in profiles if profile in largest)
+    for profile in profiles:
+        yield ""
+        yield from _cluster_parts(explanation, profile)
+    yield ""
+    if hidden := len(explanation.clusters) - len(profiles):
+        yield f"{hidden} smaller clusters are not shown."
+    if explanation.n_outside:
+        few = ", ".join(map(str, explanation.outside))
+        more = " ..." if explanation.n_outside > len(explanation.outside) else ""
+        yield f"{counted(explanation.n_outside, 'row')} in no cluster: {few}{more}"
+    yield explanation.rules.sentence
+    yield (
+        "Inside and others: medians or shares. Effect: from 0 to 1, with its 95% interval. Named "
+        "is only what chance does not explain, at 5% over all comparisons."
+    )
+
+
+def _cluster_parts(explanation: Explanation, profile: Profile) -> Iterator[Told]:
+    share = percent(profile.share)
+    yield (Strong(f"Cluster {profile.title}"), f": {counted(profile.size, 'row')} ({share})")
+    traits = shown(profile.traits, MAX_TRAITS)
+    if traits:
+        rows = [_trait_cells(trait) for trait in traits]
+        yield text_table("What sets it apart", "Inside", "Others", "Lift", "Effect", rows=rows)
+        if hidden := len(profile.traits) - len(traits):
+            yield f"  and {counted(hidden, 'lesser trait')}"
+    else:
+        yield f"  {profile.sentence().split('. ', 1)[1]}"
+    typical = explanation.typical[profile.name]
+    yield f"  Typical rows: {', '.join(map(str, typical))}"
+    doubts = [f"{doubt.row} (or {doubt.other})" for doubt in explanation.doubtful[profile.name]]
+    if doubts:
+        yield f"  Doubtful rows: {', '.join(doubts)}"
+    yield from _rule_lines(explanation.rules, profile.name)
+
+
+def _trait_cells(trait: Trait) -> tuple[str, ...]:
+    low, high = sorted(side if trait.effect > 0.0 else -side for side in (trait.low, trait.high))
+    said = f"{trait.statistic} " if trait.statistic.startswith("mean") else ""
+    return (
+        trait.what,
+        f"{said}{trait.inside_text}",
+        trait.rest_text,
+        "" if np.isnan(trait.lift) else ratio(trait.lift),
+        f"{abs(trait.effect):.2f} ({low:.2f}-{high:.2f})",
+    )
+
+
+def _rule_lines(rules: RuleSet, cluster: str) -> Iterator[str]:
+    for rule in rules.of(cluster):
+        yield (
+            f"  Rule: {rule.text} ({percent(rule.precision)} of "
+            f"{counted(rule.n_matching, 'matching row')} are in it, "
+            f"{percent(rule.coverage)} of it matches)"
+        )
+
+
+def _write(explanation: Explanation, path: Path, *, spreadsheet_safe: bool) -> None:
+    """Write the plain table; numbers that do not apply are empty."""
+    rows = explanation.table()
+    columns: dict[str, Any] = {name: np.array([row[name] for row in rows], str) for name in TEXTS}
+    for name in NUMBERS:
+        columns[name] = np.array([row[name] for row in rows], object)
+    write_columns(columns, path, spreadsheet_safe=spreadsheet_safe)

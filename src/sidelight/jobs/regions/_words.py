@@ -1,0 +1,51 @@
+"""What a result of ``sidelight regions`` says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sidelight._words import counted, format_number
+from sidelight.jobs._parts import MAX_CLUSTERS, ending, heading
+from sidelight.jobs._table._cluster_words import explanation_lines
+from sidelight.jobs._tell import TextTable, Told, text_table
+
+if TYPE_CHECKING:
+    from sidelight.jobs.regions._run import RegionsRun
+
+
+def words(found: RegionsRun) -> list[Told]:
+    """Return sizes, radii and centers of the clusters, what sets them apart and what they keep."""
+    facts = found.facts()
+    graph = "" if facts["n_edges"] is None else f", {counted(facts['n_edges'], 'edge')}"
+    ended = "converged" if facts["converged"] else "not converged"
+    text = (
+        f", {counted(facts['n_features'], 'feature')}{graph}; {ended} after "
+        f"{counted(facts['n_iter'], 'iteration')} in {found.seconds:.2f} s, objective "
+        f"{format_number(facts['objective'], 6)}"
+    )
+    parts: list[Told] = [heading(found.estimator, found.data, text), _region_table(found, facts)]
+    if facts["lower_bound"] is not None and facts["radius"] is not None:
+        parts.append(
+            f"Largest radius {format_number(facts['radius'], 6)}; no connected clusters have one "
+            f"below {format_number(facts['lower_bound'], 6)}."
+        )
+    about = (found.knowledge, found.violations, found.scores, found.data)
+    return [*parts, *explanation_lines(found), *ending(*about)]
+
+
+def _region_table(found: RegionsRun, facts: dict[str, Any]) -> TextTable:
+    """Return rows, radius and center of every cluster; of very many, of the largest."""
+    radii, centers = facts["radii"], facts.get("centers")
+    shown = list(found.sizes.items())
+    if len(shown) > MAX_CLUSTERS:
+        shown = sorted(shown, key=lambda one: -one[1])[:MAX_CLUSTERS]
+    rows = []
+    for name, size in shown:
+        cluster = int(name)
+        known = radii is not None and cluster >= 0
+        radius = format_number(float(radii[cluster]), 6) if known else ""
+        center = centers[cluster] if centers is not None and cluster >= 0 else None
+        rows.append((name, f"{size:,}", radius, "" if center is None else center))
+    if hidden := len(found.sizes) - len(shown):
+        rows.append((f"and {hidden:,} smaller ones", "", "", ""))
+    return text_table("Cluster", "Rows", "Radius", "Center", rows=rows)

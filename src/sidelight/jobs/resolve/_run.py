@@ -1,0 +1,320 @@
+"""Entities: which references of a table mean the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sidelight._typing import Array
+from sidelight._words import worded
+from sidelight.constraints import Relations
+from sidelight.exceptions import InvalidRequest, SidelightError
+from sidelight.io import Table
+from sidelight.io.inner import (
+    DOUBTFUL,
+    ENTITY,
+    ID,
+    check_readable,
+    column_names,
+    column_texts,
+    label_values,
+    read_raw,
+    write_columns,
+)
+from sidelight.jobs._graph import GraphRun, read_columns
+from sidelight.jobs._method import (
+    check_takes,
+    estimator_for,
+    is_path,
+    method_for,
+    timed_fit,
+)
+from sidelight.jobs._options import fields_of
+from sidelight.jobs._table._knowledge import read_knowledge
+from sidelight.jobs._tell import Told
+from sidelight.jobs.resolve._facts import doubtful_pairs
+from sidelight.jobs.resolve._request import ResolveRequest
+from sidelight.pictures.relational._curve import ResolutionCurve, curve_of, threshold_of
+from sidelight.preparation.inner import as_source
+
+#: The default where references occur in groups, and where they do not.
+COLLECTIVE, ALONE = "collective-resolution", "attribute-resolution"
+#: Doubtful pairs that are written, by default.
+MAX_DOUBTFUL = 100
+#: The curve of precision and recall goes down to this share of the threshold.
+LOWEST = 0.5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ResolveRun(GraphRun):
+    """Entities of references, with the merges that made them.
+
+    Attributes
+    ----------
+    method, estimator, data, knowledge, seconds, notes, files
+        As in every run about a graph: the fitted estimator, and what it was given.
+    request : ResolveRequest
+        What was asked for.
+    table : pyarrow.Table
+        The compared columns.
+    groups, sources : ndarray or None
+        Group and source of every reference.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sidelight import jobs
+    >>> people = pd.DataFrame({"name": ["Ann Lee", "Anne Lee", "Bob Ross", "Bob Ross"]})
+    >>> jobs.run("resolve", data=people, compare={"name": "text"}).labels.tolist()
+    [0, 0, 1, 1]
+    """
+
+    request: ResolveRequest
+    table: Any
+    groups: Array | None
+    sources: Array | None
+
+    @cached_property
+    def curve(self) -> ResolutionCurve | None:
+        """Precision and recall over the threshold; None without true entities.
+
+        One more fit with a lower threshold makes the merges below that of the run: it goes through
+        the same states and then on.
+        """
+        if self.data.truth is None:
+            return None
+        lower = self.method.cls(**self.estimator.get_params(deep=False))
+        lower.set_params(threshold=LOWEST * self.threshold)
+        _fit(self.method, lower, self.table, self.knowledge, self.groups, self.sources)
+        return curve_of(lower.merges_, self.data.truth_codes)
+
+    @property
+    def best(self) -> dict[str, float] | None:
+        """Threshold with the best pairwise F1; None without true entities or merges."""
+        curve = self.curve
+        if curve is None or not len(curve.thresholds):
+            return None
+        return {
+            "threshold": float(curve.thresholds[curve.best]),
+            "f1": float(curve.f1[curve.best]),
+        }
+
+    @property
+    def threshold(self) -> float:
+        """Threshold that was used."""
+        used = threshold_of(self.estimator)
+        assert used is not None  # every resolver has one
+        return used
+
+    @cached_property
+    def completeness(self) -> float | None:
+        """Share of the true pairs that were compared; None without true entities."""
+        if self.data.truth is None:
+            return None
+        return float(self.estimator.blocking_.completeness(self.data.truth_codes))
+
+    def blocking_lines(self) -> list[str]:
+        """Return how the compared pairs were chosen, a sentence each."""
+        lines = str(self.estimator.blocking_).splitlines()
+        if self.completeness is not None:
+            lines.append(f"{self.completeness:.1%} of the pairs that belong together are compared.")
+        return lines
+
+    def doubtful(self, most: int = MAX_DOUBTFUL) -> dict[str, Array]:
+        """Return the pairs nearest to the threshold: positions, similarities and a reason."""
+        return doubtful_pairs(self, most)
+
+    def row_texts(self) -> list[str]:
+        """Return the compared columns of every reference as one text."""
+        columns = [column_texts(self.table.column(name)) for name in self.table.column_names]
+        return [", ".join(filter(None, row)) for row in zip(*columns, strict=True)]
+
+    def _own_facts(self) -> dict[str, Any]:
+        blocking = self.estimator.blocking_
+        facts: dict[str, Any] = {
+            "n_entities": self.n_clusters,
+            "threshold": self.threshold,
+            "n_pairs": int(blocking.n_pairs),
+            "n_all_pairs": int(blocking.n_all_pairs),
+            "completeness": self.completeness,
+            "n_merges": len(self.estimator.merges_["i"]),
+            "largest": self.largest(10),
+        }
+        return facts if self.best is None else {**facts, "best": self.best}
+
+    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
+        return {
+            **super().writers(spreadsheet_safe),
+            "entities": partial(self._fill_entities, spreadsheet_safe=spreadsheet_safe),
+            "doubtful": partial(self._fill_doubtful, spreadsheet_safe=spreadsheet_safe),
+        }
+
+    def _fill_entities(self, path: Path, spreadsheet_safe: bool) -> None:
+        columns = {ID: self.data.row_ids, ENTITY: np.asarray(self.labels)}
+        write_columns(columns, path, spreadsheet_safe=spreadsheet_safe)
+
+    def _fill_doubtful(self, path: Path, spreadsheet_safe: bool) -> None:
+        found = self.doubtful()
+        ids = self.data.row_ids
+        columns = {
+            name: ids[np.asarray(found[name], np.int64)]
+            if name in ("i", "j")
+            else np.asarray(found[name], dtype=str if name == "reason" else np.float64)
+            for name in DOUBTFUL
+        }
+        write_columns(columns, path, spreadsheet_safe=spreadsheet_safe)
+
+    def tell(self) -> list[Told]:
+        """Return which pairs were compared, the largest entities and the pairs in doubt."""
+        from sidelight.jobs.resolve._words import words
+
+        return words(self)
+
+    def _page(self) -> str:
+        from sidelight.jobs.resolve._page import render_resolution
+
+        return render_resolution(
+            estimator=self.estimator,
+            ids=self.data.ids,
+            texts=self.row_texts(),
+            constraints=self.knowledge,
+            blocking=self.blocking_lines(),
+            doubtful=self.doubtful(),
+            curve=self.curve,
+            truth=self.truth_codes,
+            title=self.title,
+            settings={"data": str(self.data.path), "groups": self.request.groups or "none"},
+            command=self.request.command_line(),
+            seconds=self.seconds,
+        )
+
+
+def prepare(request: ResolveRequest) -> ResolveRun:
+    """Find out which references of a table mean the same entity."""
+    default = COLLECTIVE if request.groups is not None else ALONE
+    method = method_for("resolve", request.method or default)
+    estimator = estimator_for(method, _settings(request), request.seed)
+    data, table, groups, sources = _read(request)
+    if request.groups is not None:
+        check_takes(method, "relations", ("groups=", "--group-column"))
+    if request.sources is not None:
+        check_takes(method, "sources", ("sources=", "--source-column"))
+    knowledge = read_knowledge(data, request)
+    seconds = _fit(method, estimator, table, knowledge, groups, sources)
+    return ResolveRun(
+        method=method,
+        estimator=estimator,
+        data=data,
+        knowledge=knowledge,
+        seconds=seconds,
+        notes=(*data.notes, *knowledge.notes),
+        files=tuple(request.inputs),
+        request=request,
+        table=table,
+        groups=groups,
+        sources=sources,
+    )
+
+
+def _settings(request: ResolveRequest) -> dict[str, Any]:
+    """Return the parameters of the method, those with an option of their own among them."""
+    own = {
+        "compare": {name: _comparison(name, how) for name, how in request.compare.items()} or None,
+        "blocking": tuple(request.blocking) or None,
+        "threshold": request.threshold,
+        "relational_share": request.relational_share,
+    }
+    given = {name: value for name, value in own.items() if value is not None}
+    if both := [name for name in given if name in request.settings]:
+        name, option = both[0], fields_of(ResolveRequest)[both[0]].names[0]
+        where = worded(f"as {name}= and in settings", f"by {option} and by --set")
+        raise InvalidRequest(f"{name} is given twice: {where}.")
+    return {**request.settings, **given}
+
+
+def _comparison(name: str, how: Any) -> Any:
+    """Return how a column is compared; ``words*2`` is a kind with a weight."""
+    from sidelight.relational import ColumnComparison
+
+    kind, star, weight = how.partition("*") if isinstance(how, str) else (how, "", "")
+    if not star:
+        return kind
+    try:
+        return ColumnComparison(kind, weight=float(weight))
+    except (SidelightError, ValueError) as error:
+        option = worded(f"compare of {name!r}: {how}", f"--compare {name}:{how}")
+        raise InvalidRequest(f"{option}: {error}") from None
+
+
+def _fit(
+    method: Any, estimator: Any, table: Any, knowledge: Any, groups: Any, sources: Any
+) -> float:
+    fit_params: dict[str, Any] = {}
+    if groups is not None:
+        fit_params["relations"] = Relations.from_groups(groups)
+    if sources is not None:
+        fit_params["sources"] = sources
+    return timed_fit(method, estimator, table, constraints=knowledge, **fit_params)
+
+
+def _read(request: ResolveRequest) -> tuple[Table, Any, Any, Any]:
+    """Read the references, their columns to compare as Arrow, groups and sources."""
+    import pyarrow as pa
+
+    special = [name for name in (request.groups, request.sources) if name is not None]
+    _check_roles(request, special)
+    data = read_columns(
+        request.data,
+        "references",
+        id_column=request.id_column,
+        truth_column=request.truth,
+        columns=_named_columns(request),
+        drop=tuple(dict.fromkeys((*request.drop, *special))),
+    )
+    columns: Any = data.columns
+    table = pa.table({name: columns.column(name) for name in data.feature_names})
+    if is_path(request.data):
+        columns = read_raw(data.path, text_columns=special, keep_types=True)
+    else:
+        columns = as_source(request.data).columns
+    groups, sources = (
+        None if name is None else label_values(columns.column(name))
+        for name in (request.groups, request.sources)
+    )
+    return data, table, groups, sources
+
+
+def _named_columns(request: ResolveRequest) -> list[str] | None:
+    """Return the columns to read: those that are compared or make keys; None for all."""
+    if not request.compare:
+        return None
+    if is_path(request.data):
+        header = column_names(check_readable(request.data))
+    else:
+        header = list(as_source(request.data).columns.names)
+    keys = [key if isinstance(key, str) else None for key in _flat(request.blocking)]
+    of_keys = [key if key in header else key.rpartition(":")[0] for key in keys if key]
+    return list(dict.fromkeys((*request.compare, *(name for name in of_keys if name in header))))
+
+
+def _flat(keys: Sequence[Any]) -> list[Any]:
+    return [one for key in keys for one in (key if isinstance(key, tuple | list) else (key,))]
+
+
+def _check_roles(request: ResolveRequest, special: Sequence[str]) -> None:
+    roles = [*special, request.id_column, request.truth]
+    named = [name for name in roles if name is not None]
+    twice = [name for name in named if named.count(name) > 1]
+    if twice:
+        raise InvalidRequest(f"the column {twice[0]!r} cannot be two things at once.")
+    both = [name for name in request.compare if name in named]
+    if both:
+        raise InvalidRequest(
+            f"the column {both[0]!r} is compared, and something else at once: leave it out of "
+            f"{worded('compare', '--compare')}."
+        )

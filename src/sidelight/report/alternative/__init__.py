@@ -1,1 +1,0 @@
-"""The report of splits that differ from the known ones."""

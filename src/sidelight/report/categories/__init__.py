@@ -1,5 +1,0 @@
-"""The report of categories of documents."""
-
-from sidelight._lazy import attach
-
-__getattr__, __dir__, __all__ = attach(__name__)

@@ -1,1 +1,0 @@
-from ._page import render_categories as render_categories

@@ -1,1 +1,0 @@
-"""The page of clusters of rows and columns."""

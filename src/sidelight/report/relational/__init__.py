@@ -1,1 +1,0 @@
-"""The reports of clusters in graphs: scored pairs, connected clusters, entities."""
