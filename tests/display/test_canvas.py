@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import subprocess
 import sys
 
@@ -9,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from tests.common.docstrings import entries_by_section
 
 from sidelight import Constraints, Relations, display
 from sidelight.cluster import CDKMeans, ConstrainedAgglomeration, KMeans, PCKMeans, TextCategories
@@ -87,6 +90,24 @@ def draw(blobs, known):
 
 def test_every_display_is_tested_here(draw):
     assert set(draw) == set(display.__all__)
+
+
+@pytest.mark.parametrize("name", display.__all__)
+def test_docstrings_describe_what_there_is(name):
+    cls = getattr(display, name)
+    sections = entries_by_section(cls)
+    fields = [one.name for one in dataclasses.fields(cls)]
+    assert sorted(sections["Parameters"]) == sorted(fields)
+    assert "ax_" in inspect.getdoc(cls).partition("Attributes")[2]
+    for method in [cls.plot, *(getattr(cls, one) for one in vars(cls) if one.startswith("from_"))]:
+        sections = entries_by_section(method)
+        signature = inspect.signature(method).parameters
+        stars = {
+            one.name: "*" * one.kind.name.count("VAR_KEYWORD") * 2 for one in signature.values()
+        }
+        wanted = [stars[one] + one for one in signature if one != "self"]
+        assert sections["Parameters"] == wanted, method.__qualname__
+        assert "Returns" in sections
 
 
 @pytest.mark.parametrize("name", display.__all__)

@@ -13,10 +13,10 @@ from sklearn.preprocessing import StandardScaler
 from sidelight.cluster import KMeans
 from sidelight.datasets import make_strip, make_swiss_roll
 from sidelight.display import EmbeddingDisplay, GrowthDisplay, SpectrumDisplay
-from sidelight.display.maps._growth import _steady
 from sidelight.evaluation import lost_and_found_neighbors, residual_variance
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.manifold import ConstrainedPCA, SammonMapping
+from sidelight.pictures.maps._growth import steady_frames
 
 STRIP = make_strip(60, ambient=4, random_state=0)
 Z = STRIP.coordinates
@@ -177,7 +177,7 @@ class TestGrowth:
     def test_frames_are_turned_onto_the_next(self):
         turn = np.linalg.qr(np.random.default_rng(0).normal(size=(2, 2)))[0]
         frames = [(Z[:20] - 5) @ turn, Z[:40] @ turn.T + 3, Z]
-        steady = _steady(frames, [np.arange(len(frame)) for frame in frames])
+        steady = steady_frames(frames, [np.arange(len(frame)) for frame in frames])
         for frame, places in zip(steady, (Z[:20], Z[:40], Z), strict=True):
             np.testing.assert_allclose(frame, places, atol=1e-9)
 

@@ -142,7 +142,7 @@ class TestAbsorption:
         model = Fitted().with_(absorbed_at_=values, labels_=labels)
         display = AbsorptionDisplay.from_estimator(model, ax=ax)
         assert display.lines_["all"].get_ydata().tolist() == [0.1, 0.2, 0.3, 0.9]
-        assert "1 rows joined no cluster" in ax.get_title()
+        assert "1 row joined no cluster" in ax.get_title()
         display = AbsorptionDisplay.from_estimator(model, by_cluster=True, ax=ax)
         assert display.lines_["0"].get_ydata().tolist() == [0.1, 0.3]
         assert display.lines_["1"].get_ydata().tolist() == [0.2, 0.9]

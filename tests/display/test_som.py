@@ -10,9 +10,9 @@ from sklearn.preprocessing import StandardScaler
 
 from sidelight.cluster import KMeans
 from sidelight.display import MapDisplay
-from sidelight.display.maps._som import mean_distances
 from sidelight.exceptions import InvalidRequest
 from sidelight.mixture import GenerativeTopographicMap, KohonenMap, SelfOrganizingMixture
+from sidelight.pictures.maps._grids import mean_distances
 
 
 @pytest.fixture(scope="module")

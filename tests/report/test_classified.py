@@ -13,9 +13,10 @@ from scipy import sparse
 from sidelight import Constraints, catalog, jobs
 from sidelight.exceptions import SidelightError
 from sidelight.jobs import ClassifyRequest
+from sidelight.pictures._points import Points
 from sidelight.pictures.classes._decisions import Decisions, class_codes, decisions_of
 from sidelight.pictures.classes._rounds import curves_of, mean_by_round
-from sidelight.pictures.svg._scatter import _REGION, SCATTER_WITH_TICKS, _place
+from sidelight.pictures.svg._points import placed
 from sidelight.report import render_report, write_report
 from sidelight.semi_supervised import (
     TSVM,
@@ -132,14 +133,16 @@ def test_decision_regions_of_two_features(parse):
     found = found_by("harmonic", rows)
     page = page_of(found, parse)
     rects = page.find("rect", inside="regions")
-    placed = _place(rows, SCATTER_WITH_TICKS)
-    box = placed.box
+    codes = np.zeros(len(rows), np.int64)
+    at = placed(Points(title="", text="", xy=rows, codes=codes, axes="plane"))
+    box = at.box
+    narrow = min(float(rect["width"]) for rect in rects)
     area = sum(float(rect["width"]) * float(rect["height"]) for rect in rects)
     assert area == pytest.approx(box.inner_width * box.inner_height, rel=1e-3)
     for rect in rects[:: max(len(rects) // 25, 1)]:
-        left, top = float(rect["x"]) + _REGION / 2, float(rect["y"]) + _REGION / 2
-        x = np.interp(left, [box.left, box.width - box.right], placed.x_range)
-        y = np.interp(top, [box.top, box.base], placed.y_range[::-1])
+        left, top = float(rect["x"]) + narrow / 2, float(rect["y"]) + float(rect["height"]) / 2
+        x = np.interp(left, [box.left, box.width - box.right], at.x_range)
+        y = np.interp(top, [box.top, box.base], at.y_range[::-1])
         assert f"k{np.searchsorted(NAMES, found.estimator.predict([[x, y]])[0])}" == rect["class"]
     assert "Shades: the class of a new row in this place." in page.words()
     assert page_of(found_by("harmonic"), parse).find("rect", inside="regions") == []

@@ -18,7 +18,8 @@ from sidelight.evaluation import jump_number
 from sidelight.jobs.cocluster._facts import broken_cross_links, describe
 from sidelight.jobs.cocluster._page import render_coclusters
 from sidelight.pictures.coclustering._blocks import binned, table_blocks, timeline
-from sidelight.pictures.svg import _table
+from sidelight.pictures.coclustering._pictures import table_cells
+from sidelight.pictures.svg._render import svg_of
 
 
 @st.composite
@@ -76,11 +77,18 @@ def test_jumps_of_a_timeline_are_those_of_the_measure(labels, circular):
     assert (line.ends - line.starts).sum() == len(labels)
 
 
+def drawn_table(bought, blocks, note=""):
+    """Draw a table as a page does, after a look at what the picture says about its cells."""
+    shares, *bins = binned(bought.X, blocks, (240, 320))
+    picture = table_cells(blocks, shares, tuple(bins), (bought.customers, bought.columns))
+    assert picture.note.partition("\n")[2] == note
+    return svg_of(picture)
+
+
 def test_strokes_cover_the_ones():
     bought = make_purchases(20, 9, random_state=0)
     blocks = table_blocks(bought.X, bought.target, bought.column_target)
-    svg, note = _table.table_svg(bought.X, blocks, bought.customers, bought.columns)
-    assert note == ""
+    svg = drawn_table(bought, blocks)
     drawn = np.zeros((20, 9), int)
     for path in re.findall(r'<path class="(?:k\d+|other)" opacity="1.00" d="([^"]*)"', svg):
         for x, y, length in re.findall(r"M(\d+) ([\d.]+)h(\d+)", path):
@@ -92,8 +100,7 @@ def test_strokes_cover_the_ones():
 def test_large_tables_are_drawn_by_shares():
     bought = make_purchases(900, 30, random_state=0)
     blocks = table_blocks(bought.X, bought.target, bought.column_target)
-    svg, note = _table.table_svg(bought.X, blocks, bought.customers, bought.columns)
-    assert note == "a cell stands for about 4 rows"
+    svg = drawn_table(bought, blocks, note="a cell stands for about 4 rows")
     assert len(svg) < 400_000
     assert "c001" not in svg  # so many rows are not named
     assert "bread" in svg

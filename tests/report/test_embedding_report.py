@@ -14,9 +14,10 @@ from sidelight.constraints import Constraints
 from sidelight.evaluation import lost_and_found_neighbors, map_scores
 from sidelight.manifold import IncrementalIsomap, Isomap
 from sidelight.mixture import SelfOrganizingMixture
-from sidelight.pictures.maps._grids import neighbor_distances
-from sidelight.pictures.svg._grids import STEPS
-from sidelight.pictures.svg._scatter import SQUARE, _place
+from sidelight.pictures._points import Points
+from sidelight.pictures.maps._grids import mean_distances, near_pairs
+from sidelight.pictures.svg._cells import STEPS
+from sidelight.pictures.svg._points import placed
 from sidelight.report import render_report, write_report
 from sidelight.report._embedding import NEIGHBORS
 from sidelight.report._measures import residual_variance_of
@@ -131,10 +132,10 @@ def test_maps_of_any_shape(shape, parse):
 
 def test_a_unit_is_as_long_in_both_directions():
     for xy in (np.array([[0.0, 0.0], [10.0, 1.0]]), np.array([[0.0, 0.0], [1.0, 30.0]])):
-        placed = _place(xy, SQUARE, equal=True)
-        across, up = np.abs(np.diff(placed.x)[0]), np.abs(np.diff(placed.y)[0])
+        at = placed(Points(title="", text="", xy=xy, codes=np.zeros(2, np.int64), equal=True))
+        across, up = np.abs(np.diff(at.x)[0]), np.abs(np.diff(at.y)[0])
         assert up / across == pytest.approx(xy[1, 1] / xy[1, 0])
-        assert placed.n_beyond == 0
+        assert at.n_beyond == 0
 
 
 def test_colors_of_numbers_and_of_words(parse):
@@ -165,13 +166,14 @@ def test_the_grid_of_a_self_organizing_map(parse):
     grid = np.array([(x, y) for x in range(3) for y in range(3)], float)
     vectors = np.zeros((9, 2))
     vectors[4] = [3.0, 4.0]
-    middle = neighbor_distances(grid, vectors)
+    middle = mean_distances(vectors, near_pairs(grid))
     assert middle[4] == 5.0
     assert middle[0] == 0.0
     assert middle[1] == pytest.approx(5 / 3)
     shifted = np.array([(x + (y % 2) / 2, y * np.sqrt(0.75)) for y in range(3) for x in range(3)])
-    assert neighbor_distances(shifted, vectors)[4] == 5.0
-    assert np.count_nonzero(neighbor_distances(shifted, vectors)) == 7
+    around = mean_distances(vectors, near_pairs(shifted))
+    assert around[4] == 5.0
+    assert np.count_nonzero(around) == 7
 
 
 def test_what_the_fit_warned_about_is_told(parse):

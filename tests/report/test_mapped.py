@@ -14,6 +14,7 @@ from sidelight import Constraints, catalog
 from sidelight.exceptions import SidelightError
 from sidelight.feature_selection import ConstraintScore
 from sidelight.metric import ITML, RCA
+from sidelight.pictures import _pairs
 from sidelight.pictures._run import shorten_words
 from sidelight.report import _mapped, render_report, write_report
 
@@ -155,6 +156,7 @@ def test_many_rows_are_sampled(monkeypatch, parse):
     monkeypatch.setattr(_mapped, "MAX_DRAWN", 20)
     monkeypatch.setattr(_mapped, "MAX_LINKED", 15)
     monkeypatch.setattr(_mapped, "MAX_PAIRS", 10)
+    monkeypatch.setattr(_pairs, "MAX_PAIRS", 10)
     monkeypatch.setattr(_mapped, "MAX_ROWS", 50)
     known = Constraints.from_labels(Y)
     model = ITML().fit(X, constraints=known)

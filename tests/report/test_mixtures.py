@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from sidelight.mixture import GaussianMixture
+from sidelight.pictures._points import Points
 from sidelight.pictures._run import make_given, make_run
-from sidelight.pictures._scales import frame_of
-from sidelight.pictures.svg._scatter import SCATTER_WITH_TICKS
+from sidelight.pictures.svg._points import placed
 from sidelight.report import render_report
 from sidelight.report._mixtures import certainty, saliency
 
@@ -41,7 +41,8 @@ def test_ellipses_pass_through_two_standard_deviations(two, kind):
         html,
     )
     assert len(found) == 2
-    x_range, y_range = frame_of(X[:, 0]), frame_of(X[:, 1])
+    codes = np.zeros(len(X), np.int64)
+    at = placed(Points(title="", text="", xy=X, codes=codes, axes="plane"))
     for component, rx, ry, cx, cy, angle in (tuple(map(float, f)) for f in found):
         s = int(component)
         covariance = model._components.full_covariances()[s]
@@ -51,8 +52,8 @@ def test_ellipses_pass_through_two_standard_deviations(two, kind):
         )
         gaps = np.column_stack(
             [
-                SCATTER_WITH_TICKS.x(rim[:, 0], *x_range) - cx,
-                SCATTER_WITH_TICKS.y(rim[:, 1], *y_range) - cy,
+                at.box.x(rim[:, 0], *at.x_range) - cx,
+                at.box.y(rim[:, 1], *at.y_range) - cy,
             ]
         )
         c, n = np.cos(np.radians(angle)), np.sin(np.radians(angle))

@@ -28,9 +28,9 @@ from sidelight.jobs.correlate._page import render_correlation
 from sidelight.jobs.regions._facts import n_pieces
 from sidelight.jobs.regions._page import render_regions
 from sidelight.jobs.resolve._page import render_resolution
-from sidelight.pictures.relational._blocks import sign_blocks
+from sidelight.pictures.relational._blocks import matrix_codes, sign_blocks, sign_cells
 from sidelight.pictures.relational._curve import curve_of_merges
-from sidelight.pictures.svg import _signs
+from sidelight.pictures.svg._render import svg_of
 from sidelight.relational import AttributeResolution, ConnectedKMeans, ConsensusClustering
 
 
@@ -70,13 +70,14 @@ def test_linked_clusters_are_neighbors():
 def test_strokes_cover_the_matrix():
     relations, labels = signed()
     blocks = sign_blocks(relations.edges, relations.scores, labels, 30)
-    svg = _signs.sign_matrix(blocks, [f"o{i}" for i in blocks.order])
+    picture = sign_cells(blocks, [f"o{i}" for i in blocks.order])
+    svg = svg_of(picture)
     drawn = np.zeros((30, 30), int)
-    for code, name in _signs.NAMES.items():
-        path = re.search(rf'<path class="{name}" d="([^"]*)"', svg).group(1)
+    for code, layer in enumerate(picture.layers, start=1):
+        path = re.search(rf'<path class="{layer.css}" d="([^"]*)"', svg).group(1)
         for x, y, length in re.findall(r"M(\d+) ([\d.]+)h(\d+)", path):
             drawn[int(float(y)), int(x) : int(x) + int(length)] += code
-    np.testing.assert_array_equal(drawn, _signs.matrix_codes(blocks))
+    np.testing.assert_array_equal(drawn, matrix_codes(blocks))
 
 
 def test_the_page_of_scored_pairs(parse):

@@ -15,7 +15,8 @@ from sidelight.cluster import KMeans, PCKMeans, SizeConstrainedKMeans
 from sidelight.engine import as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.pictures import _selection
-from sidelight.pictures.svg._charts import objective_line
+from sidelight.pictures._progress import by_step
+from sidelight.pictures.svg._render import svg_of
 from sidelight.report import render_report, tables, write_report
 
 from .conftest import Fitted
@@ -142,7 +143,7 @@ def test_without_violations_many_lines_are_all_shown(parse):
 
 def test_labels_of_the_objective_have_room():
     history = np.linspace(12_400_000, 11_800_000, 5)
-    svg = objective_line(history)
+    svg = svg_of(by_step({"a": history}, "Objective"))
     for words in re.findall(r'<text class="left" x="([\d.]+)" y="[\d.]+">([^<]*)<', svg):
         assert 6.2 * len(words[1]) <= float(words[0])
 

@@ -27,11 +27,6 @@ KNOWN_LABEL = STATEMENTS["labels"]
 RESOLUTION = 200
 
 
-def point_size(n_points: int) -> float:
-    """Area of a point: large for few, small for many."""
-    return float(np.clip(6_000 / max(n_points, 1), 8, 36))
-
-
 def title_of(run: Run, what: str) -> str:
     clusters = counted(len(run.clusters.names), "cluster")
     parts = [f"{what}: {clusters}" if what else clusters]

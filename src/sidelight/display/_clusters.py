@@ -10,27 +10,17 @@ import numpy as np
 
 from sidelight._typing import Array, IntArray
 from sidelight.constraints import Constraints
-from sidelight.display._canvas import (
-    MAX_NAMES,
-    Display,
-    Inks,
-    casing,
-    check_matplotlib,
-    set_titles,
-    write_names,
-)
+from sidelight.display._canvas import Display, check_matplotlib, set_titles
 from sidelight.display._cluster_parts import (
-    KNOWN_LABEL,
     centers_of,
     color_numbers_of,
     marked_rows,
     n_colors_of,
-    point_size,
     regions_of,
     ringed_names,
     title_of,
 )
-from sidelight.display._links import draw_links
+from sidelight.display._draw._points import draw_points, explain, name_points
 from sidelight.display._rows import (
     axis_titles_of,
     plane_of,
@@ -38,18 +28,11 @@ from sidelight.display._rows import (
     run_of_labels,
     sampled_note,
 )
-from sidelight.display._shapes import outline, shapes_of
-from sidelight.pictures._run import Run, shorten
-from sidelight.pictures._selection import Links, select, stated_links
+from sidelight.display._shapes import shapes_of
+from sidelight.pictures._points import WRONG, Points, Regions, link_lines
+from sidelight.pictures._run import Run
+from sidelight.pictures._selection import Links, no_links, ringed_rows, select, stated_links
 from sidelight.pictures._shapes import Shape
-
-_LONGEST_NAME = 16
-
-
-def no_links() -> Links:
-    """A picture without statements."""
-    none = np.zeros(0, bool)
-    return Links(np.zeros((0, 2), np.int64), none, none, np.zeros(0))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -93,8 +76,6 @@ class ClusterDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     points_ : PathCollection
         The rows.
     links_ : dict of str to LineCollection
@@ -176,15 +157,8 @@ class ClusterDisplay(Display):
             colors: each that of the cluster or class with which it shares most rows.
         regions : bool, default=False
             Whether to shade where new rows would go; of two features only.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         **options : dict
             Passed on to :meth:`plot`.
-
-        Returns
-        -------
-        ClusterDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         run = run_of(estimator, X, constraints, feature_names)
@@ -223,15 +197,8 @@ class ClusterDisplay(Display):
         like : ClusterDisplay or array-like of shape (n_samples,), default=None
             Another display of the same rows, or labels of them, from which clusters take their
             colors.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         **options : dict
             Passed on to :meth:`plot`.
-
-        Returns
-        -------
-        ClusterDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         run = run_of_labels(X, labels, constraints, feature_names)
@@ -251,8 +218,7 @@ class ClusterDisplay(Display):
         selection = select(run, stated_links(run), rng)
         rows = selection.rows
         projection = plane_of(run.source, rows, run.feature_names, rng, features)
-        ringed = np.isin(rows, np.concatenate([run.violations.labels, run.violations.groups]))
-        ringed[selection.links.pairs[selection.links.violated].ravel()] = True
+        ringed = ringed_rows(run, selection)
         color_of = color_numbers_of(run, rows, like)
         return cls(
             xy=projection.xy,
@@ -304,8 +270,6 @@ class ClusterDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         names : bool, default=True
             Whether to write the names of up to 20 clusters where they are.
         shapes : bool, default=True
@@ -321,127 +285,35 @@ class ClusterDisplay(Display):
             The display itself.
         """
         inks = self._begin(ax)
-        axes = self.ax_
-        colors = inks.of_codes(self.codes, self.n_colors)
-        style: dict[str, Any] = {
-            "c": colors,
-            "s": point_size(len(self.xy)),
-            "linewidths": 0.0,
-            "zorder": 2.0,
-        }
-        style |= kwargs
-        self.points_ = axes.scatter(*self.xy.T, **style)
-        self.regions_ = self._draw_regions(inks)
-        self.links_ = draw_links(axes, self.xy, self.links, inks)
-        size = float(np.max(style["s"]))
-        self.marks_ = self._draw_marks(inks, size)
-        self._draw_ringed(inks, size)
-        self.centers_ = self._drawcenters_of(inks)
-        self.ellipses_ = self._draw_shapes(inks) if shapes else []
-        few = 0 < len(self.names) <= MAX_NAMES
-        self.names_ = self._write_names(inks) if names and few else []
-        set_titles(axes, self.axis_titles, self.title, self.note)
-        if self.axis_titles[1].startswith("("):
-            axes.set_yticks([])
+        picture = self._picture()
+        drawn = draw_points(self.ax_, picture, inks, names=names, shapes=shapes, **kwargs)
+        self.points_, self.links_, self.regions_ = drawn.points, drawn.lines, drawn.regions
+        self.marks_ = {kind: drawn.marks[kind] for kind in self.marked}
+        self.centers_, self.ellipses_, self.names_ = drawn.centers, drawn.ellipses, drawn.names
+        name_points(self.ax_, self.xy, self.row_names, inks.bad, inks)
+        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
+        if picture.axis_titles[1].startswith("("):
+            self.ax_.set_yticks([])
         if legend and (self.links_ or self.marks_):
-            axes.legend(fontsize="small", framealpha=0.85, facecolor=inks.page, edgecolor="none")
+            explain(self.ax_, inks)
         return self
 
-    def _draw_regions(self, inks: Inks) -> Any:
-        from matplotlib.colors import ListedColormap
-
-        if self.regions is None:
-            return None
-        x, y, codes = self.regions
-        shades = [inks.faint, *inks.groups(max(self.n_colors, 1))]
-        return self.ax_.pcolormesh(
-            x,
-            y,
-            codes + 1,
-            cmap=ListedColormap(shades),
-            vmin=-0.5,
-            vmax=len(shades) - 0.5,
-            alpha=0.18,
-            shading="nearest",
-            rasterized=True,
-            zorder=0,
+    def _picture(self) -> Points:
+        marks = dict(self.marked)
+        if len(self.ringed):
+            marks[WRONG] = self.ringed
+        return Points(
+            title="The data with its clusters and constraints",
+            text=self.title,
+            xy=self.xy,
+            codes=self.codes,
+            n_colors=self.n_colors,
+            names=self.names,
+            marks=marks,
+            lines=link_lines(self.links),
+            shapes=self.shapes,
+            centers=self.centers,
+            regions=None if self.regions is None else Regions(*self.regions),
+            axis_titles=self.axis_titles,
+            note=self.note,
         )
-
-    def _draw_marks(self, inks: Inks, size: float) -> dict[str, Any]:
-        """Outline rows of known class by rings, rows of known groups by squares."""
-        return {
-            kind: self.ax_.scatter(
-                *self.xy[rows].T,
-                s=size + 30,
-                marker="o" if kind == KNOWN_LABEL else "s",
-                facecolors="none",
-                edgecolors=inks.ink,
-                linewidths=0.7,
-                label=f"{kind} ({int(rows.sum()):,})",
-                zorder=2.5,
-            )
-            for kind, rows in self.marked.items()
-        }
-
-    def _draw_ringed(self, inks: Inks, size: float) -> None:
-        if not self.ringed.any():
-            return
-        self.ax_.scatter(
-            *self.xy[self.ringed].T,
-            s=size + 45,
-            facecolors="none",
-            edgecolors=inks.bad,
-            linewidths=1.3,
-            zorder=4,
-        )
-        for place, name in self.row_names.items():
-            self.ax_.annotate(
-                name,
-                self.xy[place],
-                xytext=(6, 5),
-                textcoords="offset points",
-                fontsize="x-small",
-                color=inks.bad,
-                path_effects=casing(inks),
-                zorder=5,
-            )
-
-    def _drawcenters_of(self, inks: Inks) -> Any:
-        if not len(self.centers):
-            return None
-        (drawn,) = self.ax_.plot(
-            *self.centers.T,
-            "+",
-            color=inks.ink,
-            markersize=11,
-            markeredgewidth=1.6,
-            path_effects=casing(inks, 3.2),
-            zorder=5,
-        )
-        return drawn
-
-    def _draw_shapes(self, inks: Inks) -> list[Any]:
-        from matplotlib.patches import Polygon
-
-        colors = inks.groups(max(self.n_colors, 1))
-        drawn = [
-            Polygon(outline(shape), fill=False, edgecolor=colors[shape.cluster], linewidth=1.6)
-            for shape in self.shapes
-        ]
-        for ellipse in drawn:
-            ellipse.set_path_effects(casing(inks, 3.4))
-            ellipse.set_zorder(3)
-            self.ax_.add_patch(ellipse)
-        return drawn
-
-    def _write_names(self, inks: Inks) -> list[Any]:
-        """Write names at the middle of the rows, above the centers where there are some."""
-        colors = inks.groups(max(self.n_colors, 1))
-        shown = [code for code in self.names if np.any(self.codes == code)]
-        if not shown:
-            return []
-        middle = np.array([np.median(self.xy[self.codes == code], axis=0) for code in shown])
-        texts = [shorten(self.names[code], _LONGEST_NAME) for code in shown]
-        above = 13.0 if len(self.centers) else 0.0
-        shades = [colors[code] for code in shown]
-        return write_names(self.ax_, middle, texts, shades, inks, above=above)

@@ -42,8 +42,6 @@ class ComparisonDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     scores_, plain_scores_ : ErrorbarContainer
         Scores with and without the knowledge.
     order_ : ndarray of int
@@ -74,36 +72,28 @@ class ComparisonDisplay(Display):
         ----------
         comparison : Comparison or dict
             What :func:`sidelight.evaluation.compare` returns, or a table like its ``table()``.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ComparisonDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         chosen = 0 if isinstance(comparison, Comparison) else None  # the chosen one comes first
         return cls(table=_columns(comparison), chosen=chosen).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
+    @property
+    def _by_score(self) -> bool:
+        """Whether any candidate has a score; otherwise their stability is drawn."""
+        return bool(np.isfinite(self.table["score"]).any())
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
+    @property
+    def _shown(self) -> Array:
+        return self.table["score" if self._by_score else "stability"]
 
-        Returns
-        -------
-        ComparisonDisplay
-            The display itself.
-        """
-        by_score = bool(np.isfinite(self.table["score"]).any())
-        shown = self.table["score" if by_score else "stability"]
+    @property
+    def _size(self) -> tuple[float, float]:
+        return 8.4, 1.8 + 0.34 * len(self._best(self._shown))
+
+    def _draw(self, inks: Inks) -> None:
+        by_score, shown = self._by_score, self._shown
         self.order_ = self._best(shown)
         drawn = len(self.order_)
-        inks = self._begin(ax, (8.4, 1.8 + 0.34 * drawn))
         height = np.arange(drawn)[::-1].astype(np.float64)
         self.plain_scores_ = self._draw_plain(height - 0.18, inks)
         self.scores_ = self._draw_scores(shown, by_score, height + 0.18, inks)
@@ -126,7 +116,6 @@ class ComparisonDisplay(Display):
             fontsize="small",
             frameon=False,
         )
-        return self
 
     def _best(self, shown: Array) -> IntArray:
         """Candidates with a figure, the best first, the chosen one among them in any case."""

@@ -15,10 +15,11 @@ from sidelight._words import counted, statements
 from sidelight.constraints import Closure, Constraints
 from sidelight.constraints.inner import align, check_one_index
 from sidelight.display._canvas import Display, Inks, casing, check_matplotlib, set_titles
+from sidelight.display._draw._points import draw_points, explain, name_points
 from sidelight.display._layout import place_components
-from sidelight.display._links import draw_links
 from sidelight.display._rows import axis_titles_of, given_of, plain_labels
 from sidelight.exceptions import SidelightError
+from sidelight.pictures._points import Points, link_lines
 from sidelight.pictures._projection import project
 from sidelight.pictures._run import shorten
 from sidelight.pictures._selection import Links, contains_pairs
@@ -67,8 +68,6 @@ class ConstraintsDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     points_ : PathCollection
         The rows.
     links_ : dict of str to LineCollection
@@ -123,13 +122,6 @@ default=None
             Clusters to compare with: what they violate is red.
         feature_names : sequence of str, default=None
             Names of the features; by default those of the data frame.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ConstraintsDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         known = constraints if X is None else align(constraints, X)
@@ -171,26 +163,22 @@ default=None
             note=_note(known, rows, links),
         ).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ConstraintsDisplay
-            The display itself.
-        """
+    def _draw(self, inks: Inks) -> None:
         from matplotlib.collections import LineCollection
 
-        inks = self._begin(ax)
-        n_colors = int(self.codes.max(initial=-1)) + 1
+        picture = Points(
+            title="What is known",
+            text=self.title,
+            xy=self.xy,
+            codes=self.codes,
+            n_colors=int(self.codes.max(initial=-1)) + 1,
+            lines=link_lines(self.links, self.wrong),
+            axis_titles=self.axis_titles,
+            note=self.note,
+        )
         size = float(np.clip(4_000 / max(len(self.xy), 1), 16, 70))
-        colors = inks.of_codes(self.codes, n_colors)
-        self.points_ = self.ax_.scatter(*self.xy.T, c=colors, s=size, linewidths=0.0, zorder=2)
+        drawn = draw_points(self.ax_, picture, inks, s=size)
+        self.points_, self.links_ = drawn.points, drawn.lines
         self.spokes_ = LineCollection(
             list(self.spokes), colors=inks.faint, linewidths=0.8, zorder=1.2
         )
@@ -199,32 +187,19 @@ default=None
         )
         self.ax_.add_collection(self.spokes_)
         self.ax_.add_collection(self.between_)
-        self.links_ = draw_links(self.ax_, self.xy, self.links, inks, self.wrong)
         self._write(inks)
-        set_titles(self.ax_, self.axis_titles, self.title, self.note)
+        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
         if not self.axis_titles[1]:
             self.ax_.set(xticks=[], yticks=[])
             self.ax_.set_aspect("equal", adjustable="datalim")
         self.ax_.margins(0.08)
         if self.links_:
-            self.ax_.legend(
-                fontsize="small", framealpha=0.85, facecolor=inks.page, edgecolor="none"
-            )
-        return self
+            explain(self.ax_, inks)
 
     def _write(self, inks: Inks) -> None:
         """Write the names of few rows beside them, and of few classes at their middle."""
-        for place, name in zip(self.xy, self.names, strict=bool(self.names)):
-            self.ax_.annotate(
-                shorten(name, 18),
-                place,
-                xytext=(5, 4),
-                textcoords="offset points",
-                fontsize="small",
-                color=inks.ink,
-                path_effects=casing(inks),
-                zorder=5,
-            )
+        names = {place: shorten(name, 18) for place, name in enumerate(self.names)}
+        name_points(self.ax_, self.xy, names, inks.ink, inks)
         for name, place in self.class_names.items():
             self.ax_.annotate(
                 shorten(name, 18),

@@ -9,9 +9,11 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._typing import Array
-from sidelight.display._canvas import Display, check_matplotlib, label_lines, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
+from sidelight.display._draw._curves import draw_curves
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._progress import by_step
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -30,8 +32,6 @@ class ConvergenceDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     lines_ : dict of str to Line2D
         The curves.
 
@@ -58,13 +58,6 @@ class ConvergenceDisplay(Display):
         ----------
         estimator : fitted estimator, or list or dict of them
             What to draw; of a dict the keys are the names, otherwise the classes are.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ConvergenceDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         models = {name: final_step(model)[0] for name, model in named(estimator).items()}
@@ -75,40 +68,12 @@ class ConvergenceDisplay(Display):
             },
         ).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ConvergenceDisplay
-            The display itself.
-        """
-        from matplotlib.ticker import MaxNLocator
-
-        inks = self._begin(ax)
-        colors = inks.groups(max(len(self.histories), 1))
-        self.lines_ = {}
-        for (name, history), color in zip(self.histories.items(), colors, strict=True):
-            steps = np.arange(1, len(history) + 1)
-            (line,) = self.ax_.plot(steps, history, color=color, linewidth=1.8, label=name)
-            fill = color if self.converged[name] else inks.page
-            self.ax_.plot(
-                steps[-1:], history[-1:], "o", color=color, markerfacecolor=fill, markersize=6
-            )
-            self.lines_[name] = line
-        stopped = [name for name, ended in self.converged.items() if not ended]
-        note = "open end: stopped before convergence" if stopped else ""
+    def _draw(self, inks: Inks) -> None:
+        stopped = {name: not ended for name, ended in self.converged.items()}
+        picture = by_step(self.histories, "objective (lower is better)", stopped=stopped)
+        self.lines_ = draw_curves(self.ax_, picture, inks).plain_lines
         title = next(iter(self.histories)) if len(self.histories) == 1 else ""
-        self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True))
-        set_titles(self.ax_, ("iteration", "objective (lower is better)"), title, note)
-        if len(self.histories) > 1:
-            label_lines(self.ax_, self.lines_, inks)
-        return self
+        set_titles(self.ax_, picture.axis_titles, title, picture.note)
 
 
 def named(estimator: Any) -> dict[str, Any]:

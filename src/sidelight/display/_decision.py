@@ -12,10 +12,8 @@ from sklearn.utils import get_tags
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted
 from sidelight.constraints import Constraints
-from sidelight.display._canvas import MAX_NAMES, Display, check_matplotlib, set_titles, write_names
-from sidelight.display._cluster_parts import point_size
-from sidelight.display._clusters import no_links
-from sidelight.display._links import draw_links
+from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._draw._points import draw_points, explain
 from sidelight.display._rows import (
     as_fitted,
     axis_titles_of,
@@ -25,9 +23,10 @@ from sidelight.display._rows import (
     sampled_note,
 )
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._points import DOUBTFUL, GIVEN, Points, Regions, link_lines
 from sidelight.pictures._projection import Projection
-from sidelight.pictures._run import Given, Partition, Run, shorten
-from sidelight.pictures._selection import Links, select, stated_links
+from sidelight.pictures._run import Given, Partition, Run
+from sidelight.pictures._selection import Links, no_links, select, stated_links
 from sidelight.pictures.classes._decisions import (
     Decisions,
     class_codes,
@@ -36,12 +35,11 @@ from sidelight.pictures.classes._decisions import (
     fitted_decisions,
 )
 
-_LONGEST_NAME = 16
 #: Points of the grid of the regions along each axis; fewer where rows are wide.
 RESOLUTION = 200
 _MOST_VALUES = 20_000_000
 
-Regions = tuple[FloatArray, FloatArray, IntArray]
+_Grid = tuple[FloatArray, FloatArray, IntArray]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -79,8 +77,6 @@ class DecisionDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     points_ : PathCollection
         Rows whose class was predicted.
     given_ : PathCollection or None
@@ -114,7 +110,7 @@ class DecisionDisplay(Display):
     given: Array
     doubtful: Array
     links: Links = field(default_factory=no_links)
-    regions: Regions | None = None
+    regions: _Grid | None = None
     axis_titles: tuple[str, str] = ("", "")
     title: str = ""
     note: str = ""
@@ -151,15 +147,8 @@ class DecisionDisplay(Display):
             Features to draw; by default both of two, or principal components of more.
         regions : bool, default=True
             Whether to shade where new rows would get each class.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         **options : dict
             Passed on to :meth:`plot`.
-
-        Returns
-        -------
-        DecisionDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         final, _ = final_step(estimator)
@@ -204,8 +193,6 @@ class DecisionDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         names : bool, default=True
             Whether to write the names of up to 20 classes where their rows are.
         legend : bool, default=True
@@ -219,70 +206,31 @@ class DecisionDisplay(Display):
             The display itself.
         """
         inks = self._begin(ax)
-        colors = np.array(inks.of_codes(self.codes, len(self.names)), dtype=object)
-        size = float(np.max(kwargs.pop("s", point_size(len(self.xy)))))
-        self.regions_ = self._draw_regions(inks)
-        self.links_ = draw_links(self.ax_, self.xy, self.links, inks)
-        free = ~self.given
-        faces = np.where(self.doubtful, inks.page, colors)
-        style: dict[str, Any] = {"linewidths": 1.2, "zorder": 2.0, "s": size} | kwargs
-        self.points_ = self.ax_.scatter(
-            *self.xy[free].T, c=list(faces[free]), edgecolors=list(colors[free]), **style
+        picture = Points(
+            title="The data with its classes",
+            text=self.title,
+            xy=self.xy,
+            codes=self.codes,
+            n_colors=len(self.names),
+            names=dict(enumerate(self.names)),
+            marks={GIVEN: self.given, DOUBTFUL: self.doubtful},
+            lines=link_lines(self.links),
+            regions=None if self.regions is None else Regions(*self.regions),
+            axis_titles=self.axis_titles,
+            note=self.note,
         )
-        self.given_ = None
-        if self.given.any():
-            self.given_ = self.ax_.scatter(
-                *self.xy[self.given].T,
-                c=list(colors[self.given]),
-                edgecolors=inks.ink,
-                linewidths=1.4,
-                s=1.8 * size,
-                label=f"class given ({int(self.given.sum()):,})",
-                zorder=2.6,
-            )
+        drawn = draw_points(self.ax_, picture, inks, names=names, **kwargs)
+        self.points_, self.given_ = drawn.points, drawn.marks.get(GIVEN)
+        self.regions_, self.links_, self.names_ = drawn.regions, drawn.lines, drawn.names
         if self.doubtful.any():
             label = f"in doubt ({int(self.doubtful.sum()):,})"
-            self.ax_.scatter([], [], c=inks.page, edgecolors=inks.soft, s=size, label=label)
-        few = 0 < len(self.names) <= MAX_NAMES
-        self.names_ = self._write_names(inks) if names and few else []
-        set_titles(self.ax_, self.axis_titles, self.title, self.note)
-        if self.axis_titles[1].startswith("("):
+            self.ax_.scatter([], [], c=inks.page, edgecolors=inks.soft, label=label)
+        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
+        if picture.axis_titles[1].startswith("("):
             self.ax_.set_yticks([])
         if legend and (self.links_ or self.given.any() or self.doubtful.any()):
-            self.ax_.legend(
-                fontsize="small", framealpha=0.85, facecolor=inks.page, edgecolor="none"
-            )
+            explain(self.ax_, inks)
         return self
-
-    def _draw_regions(self, inks: Any) -> Any:
-        from matplotlib.colors import ListedColormap
-
-        if self.regions is None:
-            return None
-        x, y, codes = self.regions
-        shades = [inks.faint, *inks.groups(max(len(self.names), 1))]
-        return self.ax_.pcolormesh(
-            x,
-            y,
-            codes + 1,
-            cmap=ListedColormap(shades),
-            vmin=-0.5,
-            vmax=len(shades) - 0.5,
-            alpha=0.18,
-            shading="nearest",
-            rasterized=True,
-            zorder=0,
-        )
-
-    def _write_names(self, inks: Any) -> list[Any]:
-        """Write names at the middle of the rows of each class."""
-        colors = inks.groups(max(len(self.names), 1))
-        shown = [code for code in range(len(self.names)) if np.any(self.codes == code)]
-        if not shown:
-            return []
-        middle = np.array([np.median(self.xy[self.codes == code], axis=0) for code in shown])
-        texts = [shorten(self.names[code], _LONGEST_NAME) for code in shown]
-        return write_names(self.ax_, middle, texts, [colors[code] for code in shown], inks)
 
 
 def _joined(constraints: Constraints | None, y: Any) -> Constraints | None:
@@ -318,7 +266,7 @@ def _decisions_of(estimator: Any, X: Any, run: Run) -> Decisions | None:
     return found if found.values.shape == (run.n_rows, len(run.clusters.names)) else None
 
 
-def _regions_of(estimator: Any, X: Any, run: Run, projection: Projection) -> Regions | None:
+def _regions_of(estimator: Any, X: Any, run: Run, projection: Projection) -> _Grid | None:
     """Classes of new rows on a grid of the plane; None for rows that are given as a matrix."""
     if get_tags(estimator).input_tags.pairwise:
         return None

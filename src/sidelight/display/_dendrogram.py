@@ -10,8 +10,8 @@ import numpy as np
 
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
-from sidelight.display._links import DASHES
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
+from sidelight.display._draw._points import DASHES
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._run import shorten
@@ -40,13 +40,9 @@ class DendrogramDisplay(Display):
         Cluster of every row.
     names : sequence of str or None
         Names of the rows.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     branches_ : LineCollection
         Merges, four corners each, that of the lowest merge first.
     forbidden_ : LineCollection
@@ -87,13 +83,6 @@ class DendrogramDisplay(Display):
             The fitted clusterer, or another with ``linkage_`` and ``labels_``.
         names : sequence of shape (n_samples,), default=None
             Names of the rows, such as ``known.ids``; up to 40 are written below the tree.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        DendrogramDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, _ = final_step(estimator)
@@ -115,22 +104,13 @@ class DendrogramDisplay(Display):
             title=f"{type(model).__name__}: {counted(len(np.unique(labels)), 'cluster')}",
         ).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
+    @property
+    def _size(self) -> tuple[float, float]:
+        return 7.6, 4.8
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        DendrogramDisplay
-            The display itself.
-        """
+    def _draw(self, inks: Inks) -> None:
         from matplotlib.collections import LineCollection
 
-        inks = self._begin(ax, (7.6, 4.8))
         n = len(self.labels)
         tree = self._layout()
         cluster = self._clusters_of_nodes()
@@ -159,7 +139,6 @@ class DendrogramDisplay(Display):
         self.ax_.add_collection(self.branches_)
         self.ax_.add_collection(self.forbidden_)
         self._frame(places, tree.top)
-        return self
 
     def _layout(self) -> _Tree:
         from scipy.cluster.hierarchy import dendrogram

@@ -11,6 +11,7 @@ from scipy.special import logsumexp
 
 from sidelight._typing import Array, IntArray
 from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
+from sidelight.display._draw._points import draw_points
 from sidelight.display._rows import (
     as_fitted,
     axis_titles_of,
@@ -23,6 +24,7 @@ from sidelight.display._rows import (
 )
 from sidelight.engine import as_rows
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._points import Points
 from sidelight.pictures._projection import Projection
 from sidelight.pictures._run import sample_rows
 from sidelight.pictures._selection import MAX_POINTS
@@ -69,8 +71,6 @@ class DensityDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     points_ : PathCollection
         The rows.
     contours_ : QuadContourSet or None
@@ -124,15 +124,8 @@ class DensityDisplay(Display):
             Names of the features; by default those of the data frame, or of the fit.
         features : sequence of two names or numbers, default=None
             Features to draw; by default both of two, or principal components of more.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         **options : dict
             Passed on to :meth:`plot`.
-
-        Returns
-        -------
-        DensityDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, as_given = final_step(estimator)
@@ -175,8 +168,6 @@ class DensityDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         **kwargs : dict
             Passed on to ``Axes.scatter``, such as ``s`` or ``alpha``.
 
@@ -208,8 +199,7 @@ class DensityDisplay(Display):
         self.contours_ = self.ax_.contour(
             *grid, levels=levels, colors=inks.soft, linewidths=1.0, linestyles="solid", zorder=3
         )
-        style = {"c": self._colors(inks), "s": 12.0, "linewidths": 0.0, "zorder": 2.0} | kwargs
-        self.points_ = self.ax_.scatter(*self.xy.T, **style)
+        self.points_ = self._draw_rows(self.xy, inks, {"s": 12.0} | kwargs)
         names = {level: f"{self.shares[k]:.0%}" for level, k in zip(levels, first, strict=True)}
         self.ax_.clabel(self.contours_, fmt=names, fontsize="x-small", inline_spacing=2)
 
@@ -219,13 +209,15 @@ class DensityDisplay(Display):
         self.ax_.fill_between(self.x, density, color=inks.faint, alpha=0.2, linewidth=0)
         # Below the curve, and with their random heights, so that rows do not hide each other.
         heights = -(0.08 + 0.04 * self.xy[:, 1]) * float(density.max())
-        style = {"c": self._colors(inks), "s": 10.0, "linewidths": 0.0} | kwargs
-        self.points_ = self.ax_.scatter(self.xy[:, 0], heights, **style)
+        below = np.column_stack([self.xy[:, 0], heights])
+        self.points_ = self._draw_rows(below, inks, {"s": 10.0} | kwargs)
         self.ax_.axhline(0.0, color=inks.faint, linewidth=0.8)
         self.ax_.set_yticks([tick for tick in self.ax_.get_yticks() if tick >= 0])
 
-    def _colors(self, inks: Inks) -> list[str]:
-        return inks.of_codes(self.codes, int(self.codes.max(initial=0)) + 1)
+    def _draw_rows(self, xy: Array, inks: Inks, style: dict[str, Any]) -> Any:
+        n_colors = int(self.codes.max(initial=0)) + 1
+        rows = Points(title="The rows", text="", xy=xy, codes=self.codes, n_colors=n_colors)
+        return draw_points(self.ax_, rows, inks, **style).points
 
 
 _KINDS = {

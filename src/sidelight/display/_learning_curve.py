@@ -12,11 +12,12 @@ from sklearn.base import clone
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.constraints.inner import plain
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._convergence import named
-from sidelight.display._curves import Curve, draw_curves
+from sidelight.display._draw._curves import draw_curves
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._scores import learning
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -31,13 +32,9 @@ class LearningCurveDisplay(Display):
         Scores by method, of every draw; NaN where there is none.
     axis_titles : tuple of str
         Titles of the axes.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     lines_ : dict of str to ErrorbarContainer
         The curves: means and standard errors over the draws.
 
@@ -94,13 +91,6 @@ class LearningCurveDisplay(Display):
             Function of true classes and clusters.
         random_state : int, default=0
             Seed of the first draw.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        LearningCurveDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         counts, classes = np.asarray(n_statements), plain(y)
@@ -138,13 +128,6 @@ class LearningCurveDisplay(Display):
             Scores by method, of every draw.
         axis_titles : tuple of str, default=("statements", "score")
             Titles of the axes.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        LearningCurveDisplay
-            The drawn display.
         """
         counts = np.asarray(n_statements)
         tables = {str(name): np.asarray(table, np.float64) for name, table in scores.items()}
@@ -156,41 +139,13 @@ class LearningCurveDisplay(Display):
                 )
         return cls(n_statements=counts, scores=tables, axis_titles=axis_titles).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        LearningCurveDisplay
-            The display itself.
-        """
-        inks = self._begin(ax)
-        x = np.asarray(self.n_statements, np.float64)
-        curves = {name: _mean_and_error(x, table) for name, table in self.scores.items()}
-        self.lines_ = draw_curves(self.ax_, curves, inks)
-        n_draws = max(table.shape[1] for table in self.scores.values())
+    def _draw(self, inks: Inks) -> None:
+        picture = learning(self.n_statements, self.scores, self.axis_titles)
+        self.lines_ = draw_curves(self.ax_, picture, inks).lines
         title = self.title
-        note = f"mean and standard error of {n_draws} draws" if n_draws > 1 else ""
         if len(self.scores) == 1:
             title = title or next(iter(self.scores))
-        set_titles(self.ax_, self.axis_titles, title, note)
-        return self
-
-
-def _mean_and_error(x: Array, table: Array) -> Curve:
-    there = np.isfinite(table)
-    number = there.sum(axis=1)
-    mean = np.where(there, table, 0.0).sum(axis=1) / np.where(number, number, np.nan)
-    square = np.where(there, (table - mean[:, None]) ** 2, 0.0).sum(axis=1)
-    if table.shape[1] < 2:
-        return Curve(x, mean)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return Curve(x, mean, np.where(number > 1, np.sqrt(square / (number - 1) / number), 0.0))
+        set_titles(self.ax_, picture.axis_titles, title, picture.note)
 
 
 def _fit(model: Any, X: Any, known: Constraints, seed: int) -> Array:

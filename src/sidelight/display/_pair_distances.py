@@ -7,21 +7,24 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics import roc_auc_score
 
 from sidelight._typing import Array
-from sidelight.constraints import Constraints, known_pairs
+from sidelight.constraints import Constraints
 from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
+from sidelight.display._draw._bars import draw_mirrored
 from sidelight.display._rows import as_fitted, dense, final_step, given_of
 from sidelight.display._shapes import cluster_metrics, squared_lengths
 from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.pictures._run import Given
+from sidelight.pictures._histograms import far_end, pair_distances
+from sidelight.pictures._pairs import (
+    Distances,
+    Mapped,
+    PairDistances,
+    known_distances,
+    pair_lengths,
+)
 
-#: So many pairs of each kind are measured, evenly spread over all.
-MAX_PAIRS = 4_000
-BINS = 40
-_RANDOM_PAIRS = 2_000
-_FAR = 99.0  # percentile of the distances at which the picture ends
+_WORDS = {"together": "belong together (up)", "apart": "belong apart (down)"}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -38,13 +41,9 @@ class PairDistancesDisplay(Display):
         Distances of pairs that belong together.
     apart_before, apart_after : ndarray of shape (c,)
         Distances of pairs that do not.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     histograms_ : dict of (str, str) to StepPatch
         By kind and time, such as ``("together", "before")``; all are of the same area, whatever
         the number of pairs.
@@ -86,29 +85,19 @@ class PairDistancesDisplay(Display):
             The rows of the constraints.
         constraints : Constraints
             What is known; new statements tell more than those of the fit.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        PairDistancesDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, as_given = final_step(estimator)
-        measured = _Measured(
-            _after(estimator, model, as_given, X), given_of(model, X, constraints, None)
-        )
-        known = known_pairs(measured.given.constraints)
-        if not len(known.together) and not len(known.apart):
+        given = given_of(model, X, constraints, None)
+        measured = _Measured(given, _after(estimator, model, as_given, X))
+        if not any(len(pairs) for pairs in measured.pairs):
             raise SidelightError("The constraints state no pair, label or group: nothing to draw.")
-        together = measured.distances(_some(known.together))
-        apart = measured.distances(_some(known.apart))
+        known = known_distances(measured)
         return cls(
-            together_before=together[0],
-            together_after=together[1],
-            apart_before=apart[0],
-            apart_after=apart[1],
+            together_before=known.together.before,
+            together_after=known.together.after,
+            apart_before=known.apart.before,
+            apart_after=known.apart.after,
             title=type(estimator).__name__,
         ).plot(ax)
 
@@ -125,71 +114,49 @@ class PairDistancesDisplay(Display):
         float
             Between 0 and 1; 0.5 tells nothing, NaN where pairs of one kind are missing.
         """
-        together, apart = self._distances("together", when), self._distances("apart", when)
-        if not len(together) or not len(apart):
-            return float("nan")
-        kinds = np.repeat([0, 1], [len(together), len(apart)])
-        return float(roc_auc_score(kinds, np.concatenate([together, apart])))
+        known = PairDistances(
+            Distances(self.together_before, self.together_after),
+            Distances(self.apart_before, self.apart_after),
+        )
+        found = known.order(when)
+        return float("nan") if found is None else found
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        PairDistancesDisplay
-            The display itself.
-        """
-        inks = self._begin(ax)
+    def _draw(self, inks: Inks) -> None:
         kinds = [(kind, when) for when in ("before", "after") for kind in ("together", "apart")]
-        everything = np.concatenate([self._distances(*kind) for kind in kinds])
-        edges = np.linspace(0.0, max(float(np.percentile(everything, _FAR)), 1e-9), BINS + 1)
-        shares = {kind: _shares(self._distances(*kind), edges) for kind in kinds}
-        highest = max(share.max() for share in shares.values())
+        most = far_end(*(self._distances(*kind) for kind in kinds))
+        pictures = {
+            when: pair_distances(
+                self._distances("together", when), self._distances("apart", when), most, when
+            )
+            for when in ("before", "after")
+        }
+        unit = 0.46 / max(picture.largest for picture in pictures.values())
+        base = {"before": 1.0, "after": 0.0}
         self.histograms_: dict[tuple[str, str], Any] = {}
         self.medians_: dict[tuple[str, str], float] = {}
-        for kind, share in shares.items():
-            if len(self._distances(*kind)):
-                self._draw(kind, 0.46 * share / highest, edges, inks)
-        base = {"before": 1.0, "after": 0.0}
-        for height in base.values():
-            self.ax_.axhline(height, color=inks.soft, linewidth=0.8)
-        self.ax_.set(xlim=(0, edges[-1]), ylim=(-0.55, 1.55))
+        for when, picture in pictures.items():
+            for kind, drawn in draw_mirrored(self.ax_, picture, inks, base[when], unit).items():
+                self.histograms_[kind, when] = drawn
+                self._draw_median(kind, when, base[when], inks)
+                if when == "before":
+                    drawn.set_label(_WORDS[kind])
+        self.ax_.set(xlim=(0, most), ylim=(-0.55, 1.55))
         self.ax_.set_yticks(list(base.values()), list(base))
-        self._write_titles()
+        self._write_titles(pictures["before"].axis_titles)
         self.ax_.legend(fontsize="small", framealpha=0.85, facecolor=inks.page, edgecolor="none")
-        return self
 
-    def _draw(self, kind: tuple[str, str], share: Array, edges: Array, inks: Inks) -> None:
-        """Draw a histogram up or down from the line of its time, and its median."""
-        base = 1.0 if kind[1] == "before" else 0.0
-        sign = 1.0 if kind[0] == "together" else -1.0
-        color = inks.groups(2)[0 if kind[0] == "together" else 1]
-        words = {"together": "belong together (up)", "apart": "belong apart (down)"}
-        self.histograms_[kind] = self.ax_.stairs(
-            base + sign * share,
-            edges,
-            baseline=base,
-            fill=True,
-            color=color,
-            alpha=0.75,
-            label=words[kind[0]] if kind[1] == "before" else None,
-        )
-        median = float(np.median(self._distances(*kind)))
-        self.medians_[kind] = median
-        self.ax_.plot([median, median], [base, base + sign * 0.5], color=inks.ink, linewidth=1.6)
+    def _draw_median(self, kind: str, when: str, base: float, inks: Inks) -> None:
+        median = float(np.median(self._distances(kind, when)))
+        self.medians_[kind, when] = median
+        end = base + (0.5 if kind == "together" else -0.5)
+        self.ax_.plot([median, median], [base, end], color=inks.ink, linewidth=1.6)
 
-    def _write_titles(self) -> None:
+    def _write_titles(self, axis_titles: tuple[str, str]) -> None:
         before, after = self.order("before"), self.order("after")
         said = self.title
         if np.isfinite(before):
             said += f": pairs in the right order {before:.0%} before, {after:.0%} after"
-        distance = "distance (1: mean of random rows; lines: medians)"
-        set_titles(self.ax_, (distance, "share of the pairs"), said.removeprefix(": "))
+        set_titles(self.ax_, axis_titles, said.removeprefix(": "))
 
     def _distances(self, kind: str, when: str) -> Array:
         found: Array = getattr(self, f"{kind}_{when}")
@@ -197,26 +164,14 @@ class PairDistancesDisplay(Display):
 
 
 @dataclass(frozen=True)
-class _Measured:
+class _Measured(Mapped):
     """Rows as they are given, and a function that measures pairs as the estimator does."""
 
     after: Any
-    given: Given
 
-    def distances(self, pairs: Array) -> tuple[Array, Array]:
-        """Distances before and after, in those of random rows."""
-        n = self.given.n_rows
-        random = np.random.default_rng(0).integers(n, size=(_RANDOM_PAIRS, 2))
-        typical = self._measure(random[random[:, 0] != random[:, 1]])
-        before, after = self._measure(pairs)
-        return before / _mean_or_one(typical[0]), after / _mean_or_one(typical[1])
-
-    def _measure(self, pairs: Array) -> tuple[Array, Array]:
-        if not len(pairs):
-            return np.zeros(0), np.zeros(0)
-        rows, places = np.unique(pairs, return_inverse=True)
-        taken, places = self.given.rows.take(rows), places.reshape(pairs.shape)
-        return _lengths(taken, places), self.after(taken, rows, places)
+    def _after(self, rows: Array, places: Array) -> Array:
+        found: Array = self.after(self.given.rows.take(rows), rows, places)
+        return found
 
 
 def _after(estimator: Any, model: Any, as_given: bool, X: Any) -> Any:
@@ -241,31 +196,9 @@ def _after(estimator: Any, model: Any, as_given: bool, X: Any) -> Any:
             f"{type(estimator).__name__} learned no distance of its own; take a transformer of "
             "sidelight.metric, sidelight.manifold or sidelight.feature_selection, or MPCKMeans."
         )
-    return lambda taken, rows, pairs: _lengths(_transformed(estimator, X, taken), pairs)
+    return lambda taken, rows, pairs: pair_lengths(_transformed(estimator, X, taken), pairs)
 
 
 def _transformed(estimator: Any, X: Any, taken: Any) -> Any:
     found = estimator.transform(as_fitted(estimator, X, taken))
     return found if sparse.issparse(found) else np.asarray(found)
-
-
-def _lengths(rows: Any, pairs: Array) -> Array:
-    offsets = rows[pairs[:, 0]] - rows[pairs[:, 1]]
-    if sparse.issparse(offsets):
-        return np.sqrt(np.asarray(offsets.multiply(offsets).sum(axis=1), dtype=np.float64).ravel())
-    return np.linalg.norm(np.asarray(offsets, dtype=np.float64), axis=1)
-
-
-def _some(pairs: Array) -> Array:
-    if len(pairs) <= MAX_PAIRS:
-        return pairs
-    return pairs[np.linspace(0, len(pairs) - 1, MAX_PAIRS).astype(np.int64)]
-
-
-def _shares(values: Array, edges: Array) -> Array:
-    counts = np.histogram(np.minimum(values, edges[-1]), bins=edges)[0]
-    return np.asarray(counts / max(len(values), 1), dtype=np.float64)
-
-
-def _mean_or_one(values: Array) -> float:
-    return (float(values.mean()) if len(values) else 0.0) or 1.0

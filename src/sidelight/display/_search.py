@@ -10,10 +10,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._typing import Array
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._convergence import named
-from sidelight.display._curves import Curve, draw_curves, integer_ticks
+from sidelight.display._draw._curves import draw_curves
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._scores import search
 
 #: Columns that are drawn unless others are asked for, the first that there is.
 _ACROSS = ("n_clusters", "n_components", "percentile", "penalty", "sigma", "bandwidth", "n_cells")
@@ -52,8 +53,6 @@ class SearchDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     lines_ : dict of str to ErrorbarContainer
         The curves.
     chosen_ : dict of str to Line2D
@@ -102,13 +101,6 @@ class SearchDisplay(Display):
             one, or the number of clusters.
         y : str, default=None
             Column along the vertical axis; by default the score.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        SearchDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         tables = {name: _table(model, x, y) for name, model in named(estimator).items()}
@@ -123,38 +115,11 @@ class SearchDisplay(Display):
             note=first.note,
         ).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        SearchDisplay
-            The display itself.
-        """
-        inks = self._begin(ax)
-        curves = {name: Curve(*columns) for name, columns in self.curves.items()}
-        self.lines_ = draw_curves(self.ax_, curves, inks)
-        self.chosen_ = {}
-        for name, value in self.chosen.items():
-            at = curves[name].x == value
-            (self.chosen_[name],) = self.ax_.plot(
-                curves[name].x[at],
-                curves[name].y[at],
-                "o",
-                markersize=13,
-                markerfacecolor="none",
-                markeredgecolor=inks.ink,
-                markeredgewidth=1.6,
-            )
-        note = ", ".join(filter(None, [self.note, "ring: chosen" if self.chosen_ else ""]))
-        integer_ticks(self.ax_, np.concatenate([curve.x for curve in curves.values()]))
-        set_titles(self.ax_, self.axis_titles, self.title, note)
-        return self
+    def _draw(self, inks: Inks) -> None:
+        picture = search(self.curves, self.chosen, self.axis_titles, self.note)
+        drawn = draw_curves(self.ax_, picture, inks)
+        self.lines_, self.chosen_ = drawn.lines, drawn.chosen
+        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
 
 
 @dataclass(frozen=True)
@@ -163,7 +128,7 @@ class _Table:
 
     x: str
     y: str
-    curve: Curve
+    curve: tuple[Array, Array, Array | None]
     chosen: float | None
     note: str = ""
 
@@ -233,10 +198,10 @@ def _chosen(model: Any, search: dict[str, Any], x: str) -> float | None:
     return None
 
 
-def _sorted(x: Array, y: Any, error: Any) -> Curve:
+def _sorted(x: Array, y: Any, error: Any) -> tuple[Array, Array, Array | None]:
     order = np.argsort(x, kind="stable")
     y = np.asarray(y, np.float64)[order]
-    return Curve(x[order], y, None if error is None else np.asarray(error, np.float64)[order])
+    return x[order], y, None if error is None else np.asarray(error, np.float64)[order]
 
 
 def _worded(name: str) -> str:

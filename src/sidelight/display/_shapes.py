@@ -13,26 +13,12 @@ from sidelight.pictures._run import Run
 from sidelight.pictures._shapes import Shape
 from sidelight.pictures._shapes import shapes as gaussian_shapes
 
-#: Ellipses are drawn at so many standard deviations.
-DEVIATIONS = 2.0
-_CORNERS = 73
-
 
 def shapes_of(run: Run, projection: Projection, rows: Array) -> list[Shape]:
     """Components of a Gaussian mixture, or balls of a learned metric; nothing for others."""
     if projection.kind == "strip":
         return []
     return gaussian_shapes(run, projection) or _metric_shapes(run, projection, rows)
-
-
-def outline(shape: Shape) -> Array:
-    """Points at two standard deviations from the mean, all around it, shape (m, 2)."""
-    angle = np.linspace(0.0, 2.0 * np.pi, _CORNERS)
-    circle = np.stack([np.cos(angle), np.sin(angle)])
-    variances, directions = np.linalg.eigh(shape.covariance)
-    radii = DEVIATIONS * np.sqrt(np.maximum(variances, 0.0))
-    points: Array = shape.mean + ((directions * radii) @ circle).T
-    return points
 
 
 def _metric_shapes(run: Run, projection: Projection, rows: Array) -> list[Shape]:

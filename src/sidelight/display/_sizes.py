@@ -9,16 +9,13 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._typing import Array, IntArray
-from sidelight._words import counted, format_number
-from sidelight.display._canvas import Display, casing, check_matplotlib, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._clusters import ClusterDisplay
+from sidelight.display._draw._bars import draw_bars
 from sidelight.display._rows import final_step, plain_labels
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._run import shorten
-
-#: Up to so many bars the sizes are written on them, and every bar is named.
-MAX_NUMBERS = 20
-_BOUND_WIDTH = 0.46
+from sidelight.pictures._bars import Bars
+from sidelight.pictures._sizes import cluster_sizes
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -35,15 +32,11 @@ class SizesDisplay(Display):
         Smallest and largest size of every cluster.
     n_outside : int
         Number of rows in no cluster; a grey bar where there are any.
-    title : str
-        Written above the picture.
     codes : ndarray of int, shape (k,), default=None
         Number of the color of every cluster; by default the number of the cluster.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     bars_ : BarContainer
         The sizes, that of rows in no cluster last.
     bounds_ : LineCollection or None
@@ -80,13 +73,6 @@ class SizesDisplay(Display):
             Has ``labels_``; ``cluster_sizes_`` and ``size_bounds_`` are used where it has them.
         like : ClusterDisplay, default=None
             Map of the same clusters, of which their bars take the colors.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        SizesDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, _ = final_step(estimator)
@@ -120,13 +106,6 @@ class SizesDisplay(Display):
             Cluster of every row; -1 for none.
         bounds : array-like of shape (k, 2) or (2,), default=None
             Smallest and largest size of every cluster, in the sorted order of the labels.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        SizesDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         values, counts = np.unique(plain_labels(labels), return_counts=True)
@@ -144,69 +123,16 @@ class SizesDisplay(Display):
     @property
     def n_beyond(self) -> int:
         """Number of clusters that are smaller or larger than they may be."""
-        return int(self._beyond().sum())
+        return sum(self._picture().wrong)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
+    def _draw(self, inks: Inks) -> None:
+        picture = self._picture()
+        drawn = draw_bars(self.ax_, picture, inks)
+        self.bars_, self.bounds_ = drawn.bars, drawn.marks
+        title = ": ".join(filter(None, [self.title, picture.note]))
+        set_titles(self.ax_, picture.axis_titles, title)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        SizesDisplay
-            The display itself.
-        """
-        inks = self._begin(ax)
-        k, outside = len(self.sizes), self.n_outside > 0
-        heights = np.append(self.sizes, [self.n_outside] * outside)
-        names = [*(shorten(name, 16) for name in self.names), *["none"] * outside]
-        codes = np.arange(k) if self.codes is None else self.codes
-        colors = inks.of_codes(codes, int(codes.max(initial=0)) + 1) + [inks.faint] * outside
-        self.bars_ = self.ax_.bar(np.arange(len(heights)), heights, width=0.72, color=colors)
-        for bar, beyond in zip(self.bars_, self._beyond(), strict=False):
-            if beyond:
-                bar.set(edgecolor=inks.bad, linewidth=2.5)
-        self.bounds_ = self._draw_bounds(inks.ink)
-        if len(heights) <= MAX_NUMBERS:
-            texts = [format_number(height, 6) for height in heights]
-            for text in self.ax_.bar_label(self.bars_, texts, fontsize="small", padding=2):
-                text.set(path_effects=casing(inks, 3.5), zorder=5)
-            self.ax_.set_xticks(np.arange(len(heights)), names)
-        self.ax_.margins(y=0.1)
-        set_titles(self.ax_, ("cluster", "size"), self._said())
-        return self
-
-    def _said(self) -> str:
-        if self.bounds is None:
-            return self.title
-        said = f"{counted(self.n_beyond, 'size')} out of bounds" if self.n_beyond else ""
-        said = said or "all sizes within bounds"
-        return f"{self.title}: {said}" if self.title else said
-
-    def _beyond(self) -> Array:
-        if self.bounds is None:
-            return np.zeros(len(self.sizes), bool)
-        # Sums of weights are rounded.
-        slack = 1e-9 * max(float(self.sizes.sum()), 1.0)
-        low, high = np.asarray(self.bounds).T
-        return (self.sizes < low - slack) | (self.sizes > high + slack)
-
-    def _draw_bounds(self, color: str) -> Any:
-        from matplotlib.collections import LineCollection
-
-        if self.bounds is None:
-            return None
-        total = float(self.sizes.sum()) + self.n_outside
-        marks = [
-            [(place - _BOUND_WIDTH, bound), (place + _BOUND_WIDTH, bound)]
-            for place, pair in enumerate(np.asarray(self.bounds, np.float64))
-            for bound in pair
-            if 0 < bound < total
-        ]
-        lines = LineCollection(marks, colors=color, linewidths=1.8, zorder=4)
-        self.ax_.add_collection(lines)
-        self.ax_.autoscale_view()
-        return lines
+    def _picture(self) -> Bars:
+        return cluster_sizes(
+            self.names, self.sizes, self.bounds, n_outside=self.n_outside, colors=self.codes
+        )

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal, Self
 
-import numpy as np
-
 from sidelight._typing import FloatArray
-from sidelight.display._canvas import Display, check_matplotlib, label_lines, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._convergence import named
+from sidelight.display._draw._curves import draw_curves
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._progress import by_step
 from sidelight.pictures.classes._decisions import class_names
 from sidelight.pictures.classes._rounds import curves_of, mean_by_round
 
@@ -40,13 +40,9 @@ class StagesDisplay(Display):
         Number of the first round of each curve: 0 where it begins before boosting.
     axis_title : str
         What the numbers are.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     lines_ : dict of str to Line2D
         The curves.
 
@@ -86,13 +82,6 @@ class StagesDisplay(Display):
         what : {"margins", "steps", "errors", "objective"}, default="margins"
             Which numbers: ``mean_margins_``, ``estimator_weights_``, ``estimator_errors_`` or
             ``history_``.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        StagesDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         if what not in STAGES:
@@ -114,35 +103,10 @@ class StagesDisplay(Display):
         title = next(iter(models)) if len(models) == 1 else ""
         return cls(curves=curves, first=first, axis_title=axis_title, title=title).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        StagesDisplay
-            The display itself.
-        """
-        from matplotlib.ticker import MaxNLocator
-
-        inks = self._begin(ax)
-        colors = inks.groups(max(len(self.curves), 1))
-        self.lines_ = {}
-        for (name, values), color in zip(self.curves.items(), colors, strict=True):
-            rounds = self.first[name] + np.arange(len(values))
-            (line,) = self.ax_.plot(
-                rounds, values, "o-", color=color, linewidth=1.6, markersize=4, label=name
-            )
-            self.lines_[name] = line
-        self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True))
-        set_titles(self.ax_, ("round", self.axis_title), self.title)
-        if len(self.curves) > 1:
-            label_lines(self.ax_, self.lines_, inks)
-        return self
+    def _draw(self, inks: Inks) -> None:
+        picture = by_step(self.curves, self.axis_title, step="round", first=self.first)
+        self.lines_ = draw_curves(self.ax_, picture, inks).plain_lines
+        set_titles(self.ax_, picture.axis_titles, self.title)
 
 
 def _machine(model: Any, number: int) -> str:

@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from sidelight._words import format_number
 from sidelight.jobs._graph import OPTIMAL, gap_text
-from sidelight.pictures.relational._blocks import SignBlocks
-from sidelight.pictures.svg._signs import sign_matrix
+from sidelight.pictures.relational._blocks import SignBlocks, sign_cells
+from sidelight.pictures.svg._render import svg_of
 from sidelight.report.page import row_names
 from sidelight.report.sections import Section, status
 
@@ -35,5 +35,5 @@ def quality(estimator: Any) -> Section:
 
 def matrix(blocks: SignBlocks, ids: Any, note: str) -> Section:
     """Return the sign matrix; ``note`` says which of the objects it shows."""
-    svg = sign_matrix(blocks, row_names(ids, blocks.order))
+    svg = svg_of(sign_cells(blocks, row_names(ids, blocks.order)))
     return {"matrix": Markup(svg), "matrix_note": f"Shown are {note}." if note else ""}

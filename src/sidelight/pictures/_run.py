@@ -1,4 +1,4 @@
-"""Everything the report needs to know about a run, checked once."""
+"""A fitted estimator with its rows and what was known, checked once, for all pictures."""
 
 from __future__ import annotations
 

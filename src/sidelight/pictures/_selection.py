@@ -81,7 +81,7 @@ def select(run: Run, links: Links, rng: np.random.Generator) -> Selection:
 
 
 def fill_up(chosen: Positions, n_rows: int, most: int, rng: np.random.Generator) -> Positions:
-    """Add random rows to chosen ones up to ``most``, or all; ascending."""
+    """Add random rows to chosen ones until there are ``most``, or all; ascending."""
     wanted = min(most, n_rows)
     if wanted == n_rows:
         return np.arange(n_rows)
@@ -113,3 +113,16 @@ def contains_pairs(some: Positions, pairs: Positions, n_rows: int) -> npt.NDArra
         pairs[:, 0] * n_rows + pairs[:, 1], some[:, 0] * n_rows + some[:, 1]
     )
     return found
+
+
+def ringed_rows(run: Run, selection: Selection) -> npt.NDArray[np.bool_]:
+    """Which of the drawn rows a violated statement mentions."""
+    ringed = np.isin(selection.rows, np.concatenate([run.violations.labels, run.violations.groups]))
+    ringed[selection.links.pairs[selection.links.violated].ravel()] = True
+    return ringed
+
+
+def no_links() -> Links:
+    """No pairs at all."""
+    none = np.zeros(0, bool)
+    return Links(np.zeros((0, 2), np.int64), none, none, np.zeros(0))

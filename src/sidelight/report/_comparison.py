@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,15 +15,14 @@ from sidelight._words import counted, two_digits
 from sidelight.evaluation import Candidate, Comparison
 from sidelight.evaluation.inner import agreement, codes, pair
 from sidelight.pictures._matching import count_together, match_classes
+from sidelight.pictures._points import small_map
 from sidelight.pictures._projection import project
-from sidelight.pictures._run import Partition, sample_rows
-from sidelight.pictures.svg._comparison import by_number_svg, score_bar, score_scale
-from sidelight.pictures.svg._scatter import small_map
+from sidelight.pictures._run import Given, Partition, sample_rows
+from sidelight.pictures._scores import by_number
+from sidelight.pictures.svg._comparison import score_bar, score_scale
+from sidelight.pictures.svg._render import svg_of
 from sidelight.report.figures import figure
 from sidelight.report.sections import Section, colours
-
-if TYPE_CHECKING:
-    from sidelight.pictures._run import Given
 
 #: Rows of a small map, maps on the page, and candidates in the table.
 MAP_ROWS = 600
@@ -145,10 +144,10 @@ def _by_number(comparison: Comparison, names: list[str]) -> Section | None:
         ]
         for name in names
     }
-    svg = by_number_svg(own, title, _words(points, what))
+    picture = by_number(own, title, _words(points, what))
     note = "Bars are standard errors." if comparison.n_statements else ""
     legend = [{"number": place, "name": name} for place, name in enumerate(names)]
-    return {**figure(title, svg, note), "legend": legend}
+    return {**figure(title, picture, note), "legend": legend}
 
 
 def _value(one: Candidate, what: str) -> tuple[float, float]:
@@ -193,14 +192,16 @@ def _maps(comparison: Comparison, shown: Sequence[Candidate], given: Given) -> l
         numbers = match_classes(count_together(own, first))
         groups = np.append(numbers, -1)[own.codes[chosen]]
         drawn = small_map(
-            projection,
-            np.empty((0, 2), dtype=np.int64),
-            np.empty(0, dtype=bool),
+            projection.xy,
             groups,
             f"scatter map-{place}",
             f"The clusters of {one.title}",
+            size=(560, 380),
+            equal=False,
         )
-        maps.append({"title": one.title, "svg": Markup(drawn), "score": pair(one.score, one.error)})
+        maps.append(
+            {"title": one.title, "svg": Markup(svg_of(drawn)), "score": pair(one.score, one.error)}
+        )
     return maps
 
 

@@ -15,17 +15,13 @@ from markupsafe import Markup
 from sidelight._typing import Array
 from sidelight._words import counted, format_number, listed, statements
 from sidelight.exceptions import EmbeddingWarning
+from sidelight.pictures._pairs import MAX_PAIRS, Mapped, PairDistances, known_distances
+from sidelight.pictures._points import GIVEN, Points, link_lines, small_map
 from sidelight.pictures._run import Given, sample_rows, shorten
 from sidelight.pictures._selection import MAX_LINES, MAX_POINTS, Links, fill_up
-from sidelight.pictures.svg._scatter import map_scatter, stage_map
-from sidelight.report._mapped import (
-    MAX_PAIRS,
-    Kinds,
-    Mapped,
-    kinds_of,
-    order_of_pairs,
-    pairs_before_and_after,
-)
+from sidelight.pictures.svg._points import group_class, placed
+from sidelight.pictures.svg._render import svg_of
+from sidelight.report._mapped import order_of_pairs, pairs_before_and_after
 from sidelight.report._measures import residual_variance_of
 from sidelight.report.figures import bar_figure, figure
 from sidelight.report.maps._colors import Coloring, coloring_of, legends, lost_steps
@@ -147,7 +143,7 @@ def cards(
 ) -> Section:
     """Everything the page of a map shows."""
     made = Map(given, anchors=anchors)
-    known = kinds_of(made)
+    known = known_distances(made)
     coloring = coloring_of(given, color)
     truth = given.truth if color is not None and given.truth is not None else None
     pairs = pairs_before_and_after(made, known)
@@ -168,7 +164,7 @@ def cards(
     }
 
 
-def _in_short(made: Map, known: Kinds) -> Section:
+def _in_short(made: Map, known: PairDistances) -> Section:
     given = made.given
     few = len(made.on_map) < 3
     not_measured = "Too few rows to measure" if few else "Not measured"
@@ -213,13 +209,24 @@ def _picture(made: Map, coloring: Coloring | None, truth: Any) -> Section:
         drawn = drawn[np.sort(rng.permutation(len(drawn))[:MAX_LINES])]
     drawn = Links(np.searchsorted(rows, drawn.pairs), drawn.cannot, drawn.violated, drawn.weight)
     lost = _lost(made)
-    names = _classes(rows, coloring, truth, lost, made)
-    picture = map_scatter(
-        _plane(made.places[rows], rng), drawn, names, made.anchored[rows], _sentence(made)
+    codes = np.zeros(made.given.n_rows, np.int64) if coloring is None else coloring.groups.codes
+    picture = Points(
+        title="The map",
+        text=_sentence(made),
+        xy=_plane(made.places[rows], rng),
+        codes=codes[rows],
+        others=None if truth is None else truth.codes[rows],
+        classes=_lost_classes(made, lost, rows),
+        marks={GIVEN: made.anchored[rows]},
+        lines=link_lines(drawn),
+        axes="components",
+        equal=True,
+        size=(800, 560),
+        interactive=True,
     )
     return {
-        "scatter": Markup(picture.svg),
-        "notes": _notes(made, rows, links, drawn, picture.n_beyond),
+        "scatter": Markup(svg_of(picture)),
+        "notes": _notes(made, rows, links, drawn, placed(picture).n_beyond),
         "n_must": int((~drawn.cannot).sum()),
         "n_cannot": int(drawn.cannot.sum()),
         "drawn": Markup(_json(made, rows, drawn, coloring, truth, lost)),
@@ -259,18 +266,11 @@ def _lost(made: Map) -> Array:
     return lost
 
 
-def _classes(
-    rows: Array, coloring: Coloring | None, truth: Any, lost: Array, made: Map
-) -> list[str]:
-    """Classes of the style sheet for every drawn row."""
-    codes = np.zeros(made.given.n_rows, np.int64) if coloring is None else coloring.groups.codes
-    parts = [("k", codes[rows])]
-    if truth is not None:
-        parts.append(("t", truth.codes[rows]))
-    if made.measured is not None:
-        parts.append(("l", lost_steps(lost, made.measured.k)[rows]))
-    columns = [[f"{letter}{n}" if n >= 0 else f"{letter}x" for n in code] for letter, code in parts]
-    return [" ".join(names) for names in zip(*columns, strict=True)]
+def _lost_classes(made: Map, lost: Array, rows: Array) -> list[str]:
+    """Class of the style sheet for every drawn row by the share of its neighbors that it lost."""
+    if made.measured is None:
+        return []
+    return [group_class("l", step) for step in lost_steps(lost, made.measured.k)[rows]]
 
 
 def _notes(made: Map, rows: Array, links: Links, drawn: Links, n_beyond: int) -> list[str]:
@@ -469,12 +469,14 @@ def _planes(made: Map, coloring: Coloring | None) -> list[Section]:
         return []
     rows = made.on_map[sample_rows(len(made.on_map), MAX_MEASURED, np.random.default_rng(4))]
     codes = np.zeros(made.given.n_rows, np.int64) if coloring is None else coloring.groups.codes
-    names = [f"k{code}" if code >= 0 else "kx" for code in codes[rows]]
     return [
         figure(
             f"Coordinates {a + 1} and {b + 1}",
-            stage_map(
-                made.places[rows][:, [a, b]], names, f"scatter plane{a}{b}", "The map from a side"
+            small_map(
+                made.places[rows][:, [a, b]],
+                codes[rows],
+                f"scatter plane{a}{b}",
+                "The map from a side",
             ),
         )
         for a, b in pairs

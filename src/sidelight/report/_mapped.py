@@ -2,115 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
-
 import numpy as np
 from markupsafe import Markup
-from scipy import sparse
-from sklearn.metrics import roc_auc_score
 
 from sidelight._fit.moments import moments
 from sidelight._typing import Array
 from sidelight._words import counted, format_number, listed, statements
-from sidelight.constraints import known_pairs
 from sidelight.engine import as_rows
+from sidelight.pictures._histograms import far_end, pair_distances
+from sidelight.pictures._pairs import MAX_PAIRS, Mapped, PairDistances, known_distances, some_of
+from sidelight.pictures._points import link_lines, small_map
 from sidelight.pictures._projection import project
 from sidelight.pictures._run import Given, Partition, sample_rows
-from sidelight.pictures._selection import fill_up
-from sidelight.pictures.svg._histograms import distance_histograms
-from sidelight.pictures.svg._scatter import small_map
+from sidelight.pictures._selection import Links, fill_up
 from sidelight.report.figures import bar_figure, figure
 from sidelight.report.sections import MAX_GROUPS, Section, chips, colours, objective, status
 
 MAX_DRAWN = 2_000
 MAX_LINKED = 1_500  # of the drawn rows: the rest shows what else there is
 MAX_LINES = 400
-MAX_PAIRS = 4_000  # of each kind are measured
 MAX_ROWS = 20_000  # are mapped to see how they spread
 MAX_BARS = 30
-_FAR = 99.0  # percentile of the distances at which their histogram ends
-
-
-@dataclass(frozen=True)
-class _Distances:
-    """How far apart pairs are, in typical distances between rows: before and after."""
-
-    before: Array
-    after: Array
-
-    @property
-    def medians(self) -> str:
-        """Both medians, for a table."""
-        return f"{np.median(self.before):.2f} → {np.median(self.after):.2f}"
-
-
-@dataclass(frozen=True)
-class Kinds:
-    """Pairs that belong together and pairs that do not."""
-
-    together: _Distances
-    apart: _Distances
-
-    def order(self, when: str) -> float | None:
-        """How often a pair that belongs together is closer than one that does not."""
-        together, apart = getattr(self.together, when), getattr(self.apart, when)
-        if not len(together) or not len(apart):
-            return None
-        is_apart = np.repeat([0, 1], [len(together), len(apart)])
-        return float(roc_auc_score(is_apart, np.concatenate([together, apart])))
-
-
-@dataclass(frozen=True)
-class Mapped:
-    """What the estimator was given, and what it makes of it."""
-
-    given: Given
-
-    @cached_property
-    def pairs(self) -> tuple[Array, Array]:
-        """Known pairs, together and apart, of very many some of each kind."""
-        known = known_pairs(self.given.constraints)
-        return _some(known.together, MAX_PAIRS), _some(known.apart, MAX_PAIRS)
-
-    def image(self, rows: Array) -> Any:
-        """Return the rows as the estimator maps them."""
-        return self.given.estimator.transform(self.given.rows.take(rows))
-
-    @cached_property
-    def typical(self) -> tuple[float, float]:
-        """Mean distance of random rows, before and after; 1 where all rows are the same."""
-        rng = np.random.default_rng(0)
-        pairs = rng.integers(self.given.n_rows, size=(2_000, 2))
-        before, after = self._measure(pairs[pairs[:, 0] != pairs[:, 1]])
-        return _mean_or_one(before), _mean_or_one(after)
-
-    def distances(self, pairs: Array) -> _Distances:
-        """Return the distances of pairs, before and after."""
-        before, after = self._measure(pairs)
-        return _Distances(before / self.typical[0], after / self.typical[1])
-
-    def _measure(self, pairs: Array) -> tuple[Array, Array]:
-        if not len(pairs):
-            return np.zeros(0), np.zeros(0)
-        rows, places = np.unique(pairs, return_inverse=True)
-        places = places.reshape(pairs.shape)
-        return (
-            _lengths(self.given.rows.take(rows), places),
-            _lengths(self.image(rows), places),
-        )
-
-
-def kinds_of(mapped: Mapped) -> Kinds:
-    """Distances of the known pairs of both kinds."""
-    return Kinds(*(mapped.distances(pairs) for pairs in mapped.pairs))
 
 
 def cards(given: Given) -> Section:
     """Everything the page of a map shows."""
     mapped = Mapped(given)
-    known = kinds_of(mapped)
+    known = known_distances(mapped)
     return {
         **_in_short(given, known),
         **_maps(mapped),
@@ -121,7 +39,7 @@ def cards(given: Given) -> Section:
     }
 
 
-def _in_short(given: Given, known: Kinds) -> Section:
+def _in_short(given: Given, known: PairDistances) -> Section:
     n_out = len(_names_out(given))
     said = statements(given.constraints.counts)
     sentence = f"{counted(given.n_rows, 'row')}, {counted(given.source.n_features, 'feature')} in, "
@@ -137,7 +55,7 @@ def _in_short(given: Given, known: Kinds) -> Section:
     }
 
 
-def order_of_pairs(known: Kinds) -> Section | None:
+def order_of_pairs(known: PairDistances) -> Section | None:
     """The line at the top of the page, where pairs of both kinds are known."""
     before, after = known.order("before"), known.order("after")
     if before is None or after is None:
@@ -154,7 +72,7 @@ def order_of_pairs(known: Kinds) -> Section | None:
 def _maps(mapped: Mapped) -> Section:
     given = mapped.given
     rng = np.random.default_rng(0)
-    links = np.concatenate([_some(pairs, MAX_LINES // 2) for pairs in mapped.pairs])
+    links = np.concatenate([some_of(pairs, MAX_LINES // 2) for pairs in mapped.pairs])
     cannot = np.repeat([False, True], [min(len(p), MAX_LINES // 2) for p in mapped.pairs])
     rows = _drawn_rows(given, links, rng)
     kept = np.isin(links, rows).all(axis=1)
@@ -168,6 +86,8 @@ def _maps(mapped: Mapped) -> Section:
     notes = ["Lines join known pairs; dashed ones do not belong together."] if len(links) else []
     if len(rows) < given.n_rows:
         notes.append(f"{len(rows):,} of {given.n_rows:,} rows are drawn.")
+    kept_pairs = Links(links, cannot, np.zeros(len(links), bool), np.ones(len(links)))
+    lines = link_lines(kept_pairs)
     pictures = {
         "before": (before, "The rows as they were given", "Before: the rows as they were given"),
         "after": (after, "The rows after the map", "After: the rows as the method sees them"),
@@ -175,7 +95,15 @@ def _maps(mapped: Mapped) -> Section:
     figures = {
         when: figure(
             heading,
-            small_map(projection, links, cannot, codes, f"scatter {when}", title),
+            small_map(
+                projection.xy,
+                codes,
+                f"scatter {when}",
+                title,
+                lines=lines,
+                size=(560, 380),
+                equal=False,
+            ),
             projection.note,
         )
         for when, (projection, title, heading) in pictures.items()
@@ -210,7 +138,7 @@ def _groups(given: Given) -> Partition | None:
 # --- pairs ------------------------------------------------------------------------------------
 
 
-def pairs_before_and_after(mapped: Mapped, known: Kinds) -> Section:
+def pairs_before_and_after(mapped: Mapped, known: PairDistances) -> Section:
     rows = [_pair_row("Known pairs", known)] if known.order("after") is not None else []
     unmentioned = _pairs_by_truth(mapped)
     if unmentioned is not None and unmentioned.order("after") is not None:
@@ -218,30 +146,20 @@ def pairs_before_and_after(mapped: Mapped, known: Kinds) -> Section:
     shown = known if known.order("after") is not None else unmentioned
     if shown is None or not rows:
         return {"pair_rows": []}
-    everything = np.concatenate(
-        [
-            *(shown.together.before, shown.together.after),
-            *(shown.apart.before, shown.apart.after),
-        ]
+    most = far_end(
+        *(shown.together.before, shown.together.after), *(shown.apart.before, shown.apart.after)
     )
-    most = max(float(np.percentile(everything, _FAR)), 1e-9)
     charts = {
         f"distances_{when}": figure(
             f"Distances of pairs {when}",
-            distance_histograms(
-                getattr(shown.together, when),
-                getattr(shown.apart, when),
-                most,
-                f"distances {when}",
-                f"Distances of pairs {when} the map",
-            ),
+            pair_distances(getattr(shown.together, when), getattr(shown.apart, when), most, when),
         )
         for when in ("before", "after")
     }
     return {"pair_rows": rows, **charts}
 
 
-def _pair_row(name: str, kinds: Kinds) -> Section:
+def _pair_row(name: str, kinds: PairDistances) -> Section:
     return {
         "name": name,
         "n_together": len(kinds.together.after),
@@ -253,7 +171,7 @@ def _pair_row(name: str, kinds: Kinds) -> Section:
     }
 
 
-def _pairs_by_truth(mapped: Mapped) -> Kinds | None:
+def _pairs_by_truth(mapped: Mapped) -> PairDistances | None:
     """Return random pairs of rows with a known class that no constraint mentions."""
     given = mapped.given
     if given.truth is None:
@@ -265,7 +183,7 @@ def _pairs_by_truth(mapped: Mapped) -> Kinds | None:
     pairs = free[rng.integers(len(free), size=(2 * MAX_PAIRS, 2))]
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     same = given.truth.codes[pairs[:, 0]] == given.truth.codes[pairs[:, 1]]
-    return Kinds(mapped.distances(pairs[same]), mapped.distances(pairs[~same]))
+    return PairDistances(mapped.distances(pairs[same]), mapped.distances(pairs[~same]))
 
 
 # --- features ---------------------------------------------------------------------------------
@@ -349,21 +267,3 @@ def _spread(mapped: Mapped) -> Section:
 def _names_out(given: Given) -> list[str]:
     names = given.estimator.get_feature_names_out(np.asarray(given.feature_names, dtype=object))
     return [str(name) for name in names]
-
-
-def _some(pairs: Array, most: int) -> Array:
-    """Return some of the pairs, evenly spread, if there are too many."""
-    if len(pairs) <= most:
-        return pairs
-    return pairs[np.linspace(0, len(pairs) - 1, most).astype(np.int64)]
-
-
-def _lengths(rows: Any, pairs: Array) -> Array:
-    offsets = rows[pairs[:, 0]] - rows[pairs[:, 1]]
-    if sparse.issparse(offsets):
-        return np.sqrt(np.asarray(offsets.multiply(offsets).sum(axis=1), dtype=np.float64).ravel())
-    return np.linalg.norm(np.asarray(offsets, dtype=np.float64), axis=1)
-
-
-def _mean_or_one(values: Array) -> float:
-    return (float(values.mean()) if len(values) else 0.0) or 1.0

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sidelight.pictures._histograms import certainty as sureness
 from sidelight.pictures._run import Run, sample_rows
-from sidelight.pictures.svg._histograms import histogram
 from sidelight.report.figures import bar_figure, figure
 
 Array = npt.NDArray[np.float64]
@@ -51,7 +51,7 @@ def certainty(run: Run) -> dict[str, Any]:
     return {
         "certainty": figure(
             "How sure: rows by their largest responsibility",
-            histogram(largest[:, 0], resp.shape[1], "Rows by their largest responsibility"),
+            sureness(largest[:, 0], resp.shape[1], "Rows by their largest responsibility"),
             f"{share:.0%} of {whose} belong to their cluster by {SURE:.0%} or more.",
         ),
         "doubts": doubts,

@@ -9,13 +9,16 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
-from sidelight.pictures.svg._charts import named_bars
+from sidelight.pictures._bars import named_bars
+from sidelight.pictures._picture import Picture
+from sidelight.pictures.svg._render import svg_of
 
 Array = npt.NDArray[np.float64]
 
 
-def figure(title: str, svg: str, note: str = "") -> dict[str, Any]:
+def figure(title: str, picture: Picture | str, note: str = "") -> dict[str, Any]:
     """A picture with its heading and a note, for the template."""
+    svg = picture if isinstance(picture, str) else svg_of(picture)
     return {"title": title, "svg": Markup(svg), "note": note}
 
 
@@ -34,6 +37,5 @@ def bar_figure(
     """Bars of the first named values, as long as these relative to the largest."""
     if len(names) < of:
         note += f" {len(names)} of {of:,} are shown."
-    if largest is None:
-        largest = max(float(values.max(initial=0.0)), 1e-300)
-    return figure(title, named_bars(names, values / largest, texts, name, title, kept), note)
+    picture = named_bars(title, names, values, texts, css=name, largest=largest, kept=kept or ())
+    return figure(title, picture, note)

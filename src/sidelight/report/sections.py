@@ -14,12 +14,15 @@ from markupsafe import Markup
 from sidelight._words import counted, format_number
 from sidelight.pictures._matching import count_together, match_classes
 from sidelight.pictures._palette import palette
+from sidelight.pictures._points import WRONG, Points, link_lines
+from sidelight.pictures._progress import by_step, first_step
 from sidelight.pictures._projection import project
 from sidelight.pictures._run import Given, Partition, Run, shorten
-from sidelight.pictures._selection import Links, Selection, select, stated_links
+from sidelight.pictures._selection import Links, Selection, ringed_rows, select, stated_links
 from sidelight.pictures._shapes import shapes
-from sidelight.pictures.svg._charts import objective_line, size_bars
-from sidelight.pictures.svg._scatter import scatter
+from sidelight.pictures._sizes import cluster_sizes
+from sidelight.pictures.svg._points import placed
+from sidelight.pictures.svg._render import svg_of
 from sidelight.report._features import SHOW_ALL, feature_means
 from sidelight.report.figures import figure
 from sidelight.report.tables import (
@@ -89,24 +92,25 @@ def _picture(run: Run, links: Links, selection: Selection, rng: np.random.Genera
     projection = project(run.source, rows, run.feature_names, rng)
     numbers = _class_numbers(run)
     classes = None if run.truth is None else _recode(run.truth.codes[rows], numbers)
-    wrong = np.zeros(len(rows), dtype=bool)
-    wrong[selection.links.pairs[selection.links.violated].ravel()] = True
-    wrong |= np.isin(rows, np.concatenate([run.violations.labels, run.violations.groups]))
-    drawn = scatter(
-        projection,
-        selection.links,
-        run.clusters.codes[rows],
-        classes,
-        run.clusters.names if len(run.clusters.names) <= MAX_GROUPS else (),
-        wrong,
-        asked_in_one_sentence(run),
-        shapes(run, projection),
+    names = run.clusters.names if len(run.clusters.names) <= MAX_GROUPS else ()
+    drawn = Points(
+        title="The data with its clusters and constraints",
+        text=asked_in_one_sentence(run),
+        xy=projection.xy,
+        codes=run.clusters.codes[rows],
+        others=classes,
+        names=dict(enumerate(names)),
+        marks={WRONG: ringed_rows(run, selection)},
+        lines=link_lines(selection.links),
+        shapes=shapes(run, projection),
+        axes=projection.kind,
+        interactive=True,
     )
     n_colours = max(len(run.clusters.names), int(numbers.max(initial=-1)) + 1)
     return {
-        "scatter": Markup(drawn.svg),
+        "scatter": Markup(svg_of(drawn)),
         "axis_titles": projection.titles,
-        "notes": picture_notes(run, links, selection, projection.note, drawn.n_beyond),
+        "notes": picture_notes(run, links, selection, projection.note, placed(drawn).n_beyond),
         **link_switches(selection.links),
         "colours": Markup(colours(n_colours)),
         "drawn": Markup(_drawn_as_json(run, selection)),
@@ -203,7 +207,7 @@ def charts(run: Run) -> Section:
     bounds = run.size_bounds
     if bounds is not None:
         note += " Marks show the bounds."
-    sized = figure("Cluster sizes", size_bars(run.clusters, bounds), note.strip())
+    sized = figure("Cluster sizes", cluster_sizes(run.clusters.names, sizes, bounds), note.strip())
     return {"sizes": sized, **objective(run.estimator)}
 
 
@@ -255,7 +259,8 @@ def objective(estimator: Any) -> Section:
     if not len(finite):
         return {"objective": None}
     ends = f"From {format_number(finite[0])} to {format_number(finite[-1])}."
-    return {"objective": figure(f"{title} by iteration", objective_line(history, title), ends)}
+    picture = by_step({title: history}, title, first=first_step(estimator))
+    return {"objective": figure(picture.title, picture, ends)}
 
 
 def agreement(run: Run) -> Section:

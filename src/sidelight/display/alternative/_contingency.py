@@ -7,16 +7,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from sidelight._typing import Array, IntArray
+from sidelight._typing import IntArray
 from sidelight.constraints import KnownSplits
-from sidelight.display._canvas import Display, check_matplotlib
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
+from sidelight.display._draw._cells import draw_cells
 from sidelight.evaluation import SplitSimilarity, similarity_to_splits
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._run import shorten
+from sidelight.pictures._cells import shares_of_rows
 
 #: Numbers are written into tables of at most so many cells.
 MAX_WRITTEN = 200
-_LONGEST_NAME = 16
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -34,13 +34,9 @@ class ContingencyDisplay(Display):
         Names of the rows and columns of the picture.
     similarity : SplitSimilarity
         Variation of information and normalized mutual information of the two.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     image_ : AxesImage
         The shares of the classes.
     texts_ : list of Text
@@ -72,13 +68,6 @@ class ContingencyDisplay(Display):
             Cluster of every row.
         title : str, default=""
             Written above the picture.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ContingencyDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         splits = known if isinstance(known, KnownSplits) else KnownSplits(known)
@@ -98,49 +87,20 @@ class ContingencyDisplay(Display):
             title=title,
         ).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
+    @property
+    def _size(self) -> tuple[float, float]:
+        return 5.2, 4.4
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ContingencyDisplay
-            The display itself.
-        """
-        from matplotlib.colors import LinearSegmentedColormap
-
-        inks = self._begin(ax, (5.2, 4.4))
-        shares: Array = self.counts / np.maximum(self.counts.sum(axis=1, keepdims=True), 1)
-        shades = LinearSegmentedColormap.from_list("shares", [inks.page, inks.groups(1)[0]])
-        self.image_ = self.ax_.imshow(shares, cmap=shades, vmin=0, vmax=1, aspect="auto")
-        self.texts_ = []
-        if self.counts.size <= MAX_WRITTEN:
-            self.texts_ = [
-                self.ax_.text(
-                    column,
-                    row,
-                    f"{count:,}",
-                    ha="center",
-                    va="center",
-                    color=inks.page if shares[row, column] > 0.75 else inks.ink,
-                )
-                for (row, column), count in np.ndenumerate(self.counts)
-            ]
-        self.ax_.set(xlabel="cluster", ylabel=self.similarity.name)
-        self.ax_.set_xticks(range(len(self.cluster_names)), _short(self.cluster_names))
-        self.ax_.set_yticks(range(len(self.class_names)), _short(self.class_names))
-        told = (
-            f"variation of information {self.similarity.variation_of_information:.3f} of "
-            f"{self.similarity.largest:.3f}, NMI {self.similarity.nmi:.3f}"
+    def _draw(self, inks: Inks) -> None:
+        picture = shares_of_rows(
+            self.counts,
+            (self.class_names, self.cluster_names),
+            ("cluster", self.similarity.name),
+            title=f"{self.similarity.name} by cluster",
+            write=self.counts.size <= MAX_WRITTEN,
+            note=f"variation of information {self.similarity.variation_of_information:.3f} of "
+            f"{self.similarity.largest:.3f}, NMI {self.similarity.nmi:.3f}",
         )
-        lines = [line for line in (self.title, told) if line]
-        self.ax_.set_title("\n".join(lines), fontsize="medium")
-        return self
-
-
-def _short(names: list[str]) -> list[str]:
-    return [shorten(name, _LONGEST_NAME) for name in names]
+        drawn = draw_cells(self.ax_, picture, inks)
+        self.image_, self.texts_ = drawn.image, drawn.texts
+        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)

@@ -82,11 +82,6 @@ class SplitsDisplay(Display):
             Axes to draw in, one per split; a new figure by default.
         **options : dict
             Passed on to :meth:`ClusterDisplay.from_labels`, such as ``features``.
-
-        Returns
-        -------
-        SplitsDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         models = [final_step(one)[0] for one in estimators]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
+from sidelight.display._draw._cells import draw_cells
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._cells import shares_of_rows
 from sidelight.pictures.categories._flows import Flows, flows_of
 
 #: Of more categories, or classes, the largest are drawn.
@@ -29,13 +31,9 @@ class CategoryFlowDisplay(Display):
     ----------
     flows : Flows
         Numbers of documents.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     image_ : AxesImage
         Shares of the classes.
     texts_ : list of Text
@@ -63,13 +61,6 @@ class CategoryFlowDisplay(Display):
         ----------
         estimator : fitted TextCategories
             The estimator, or a pipeline that ends with it.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        CategoryFlowDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, _ = final_step(estimator)
@@ -79,36 +70,26 @@ class CategoryFlowDisplay(Display):
             )
         return cls(flows=flows_of(model, MOST), title=type(model).__name__).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the shares.
+    @property
+    def _size(self) -> tuple[float, float]:
+        side = min(max(0.34 * self._n_names + 2.0, 4.0), 12.0)
+        return side + 0.6, side
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
+    @property
+    def _n_names(self) -> int:
+        return max(len(self.flows.classes), len(self.flows.categories))
 
-        Returns
-        -------
-        CategoryFlowDisplay
-            The display itself.
-        """
-        from matplotlib.colors import LinearSegmentedColormap
-
+    def _draw(self, inks: Inks) -> None:
         flows = self.flows
-        n = max(len(flows.classes), len(flows.categories))
-        side = min(max(0.34 * n + 2.0, 4.0), 12.0)
-        inks = self._begin(ax, size=(side + 0.6, side))
-        shades = LinearSegmentedColormap.from_list("share", [inks.page, inks.groups(1)[0]])
-        self.image_ = self.ax_.imshow(flows.shares, cmap=shades, vmin=0.0, vmax=1.0, aspect="auto")
-        self.ax_.set_xticks(range(len(flows.categories)), flows.categories, rotation=90)
-        self.ax_.set_yticks(range(len(flows.classes)), flows.classes)
-        self.ax_.tick_params(length=0, labelsize="small")
-        self.texts_ = []
-        if n <= MAX_NUMBERED:
-            for row, column in zip(*flows.counts.nonzero(), strict=True):
-                color = inks.page if flows.shares[row, column] > 0.6 else inks.ink
-                number = f"{flows.counts[row, column]:,}"
-                options: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": "small"}
-                self.texts_.append(self.ax_.text(column, row, number, color=color, **options))
-        set_titles(self.ax_, ("category", "class"), self.title, flows.note)
-        return self
+        picture = shares_of_rows(
+            flows.counts,
+            (flows.classes, flows.categories),
+            ("category", "class"),
+            title="Documents of classes in categories",
+            write=self._n_names <= MAX_NUMBERED,
+            zeros=False,
+            note=flows.note,
+        )
+        drawn = draw_cells(self.ax_, picture, inks)
+        self.image_, self.texts_ = drawn.image, drawn.texts
+        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)

@@ -9,26 +9,16 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight._words import counted
 from sidelight.constraints import Ordering
-from sidelight.display._canvas import Display, Inks, check_matplotlib
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
+from sidelight.display._draw._cells import draw_cells
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures.coclustering._blocks import (
-    Side,
-    TableBlocks,
-    bin_note,
-    binned,
-    borders,
-    cluster_of_bins,
-    is_paired,
-    table_blocks,
-)
+from sidelight.pictures.coclustering._blocks import TableBlocks, binned, is_paired, table_blocks
+from sidelight.pictures.coclustering._pictures import table_cells
 
 #: Most cells down and across; larger tables are drawn by shares of ones.
 MAX_CELLS = (600, 600)
-#: Up to so many rows or columns are named.
-MAX_NAMED = 40
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -50,13 +40,9 @@ class CoclusterDisplay(Display):
         Cell of every place of the two sides.
     names : tuple
         Names of rows and columns; None where they have none.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     image_ : AxesImage
         The table as colors.
     frames_ : list of Rectangle
@@ -110,13 +96,6 @@ class CoclusterDisplay(Display):
             Weights by which they stand there where there is no order.
         title : str, default=""
             Written above the picture.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        CoclusterDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         table = X if sparse.issparse(X) else np.asarray(X)
@@ -161,13 +140,6 @@ class CoclusterDisplay(Display):
             The zeros and ones that it was fitted to.
         row_order, column_order : Ordering, default=None
             Orders in which rows and columns stand inside of their clusters.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        CoclusterDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, _ = final_step(estimator)
@@ -188,80 +160,12 @@ class CoclusterDisplay(Display):
             ax=ax,
         )
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        CoclusterDisplay
-            The display itself.
-        """
-        from matplotlib.patches import Rectangle
-
-        inks = self._begin(ax, (5.6, 6.0))
-        blocks = self.blocks
-        self.image_ = self.ax_.imshow(
-            self._colors(inks), aspect="auto", interpolation="nearest", origin="upper"
-        )
-        edges = [borders(side, bins) for side, bins in zip(self._sides, self.bins, strict=True)]
-        for at in edges[0][1:-1]:
-            self.ax_.axhline(at - 0.5, color=inks.faint, linewidth=0.6)
-        for at in edges[1][1:-1]:
-            self.ax_.axvline(at - 0.5, color=inks.faint, linewidth=0.6)
-        self.frames_ = [
-            self.ax_.add_patch(
-                Rectangle(
-                    (edges[1][j] - 0.5, edges[0][i] - 0.5),
-                    edges[1][j + 1] - edges[1][j],
-                    edges[0][i + 1] - edges[0][i],
-                    fill=False,
-                    edgecolor=inks.ink,
-                    linewidth=1.2,
-                )
-            )
-            for i, j in np.argwhere(blocks.own).tolist()
-        ]
-        self._name_axes()
-        lines = [
-            self.title,
-            f"{counted(len(self.frames_), 'block')}, {blocks.overall:.1%} ones",
-            bin_note(blocks, *self.bins),
-        ]
-        self.ax_.set_title("\n".join(line for line in lines if line), fontsize="medium")
-        return self
-
     @property
-    def _sides(self) -> tuple[Side, Side]:
-        return self.blocks.rows, self.blocks.columns
+    def _size(self) -> tuple[float, float]:
+        return 5.6, 6.0
 
-    def _colors(self, inks: Inks) -> FloatArray:
-        """Every cell between the color of the page and that of its co-cluster, by its share."""
-        from matplotlib.colors import to_rgb
-
-        blocks = self.blocks
-        n_clusters = int(blocks.rows.clusters.max(initial=0)) + 1
-        inked = np.array([to_rgb(color) for color in (*inks.groups(n_clusters), inks.soft)])
-        of_rows, of_columns = (
-            cluster_of_bins(side, bins) for side, bins in zip(self._sides, self.bins, strict=True)
-        )
-        own = blocks.own[of_rows][:, of_columns]
-        cluster = np.where(own, blocks.rows.clusters[of_rows][:, None], -1)
-        page = np.array(to_rgb(inks.page))
-        share = self.shares[:, :, None]
-        return np.asarray(page + share * (inked[cluster] - page))
-
-    def _name_axes(self) -> None:
-        axes = ((self.ax_.yaxis, "rows by cluster", 0), (self.ax_.xaxis, "columns by cluster", 1))
-        for axis, label, place in axes:
-            side, known = self._sides[place], self.names[place]
-            axis.set_label_text(label)
-            if known is None or len(side.order) > MAX_NAMED:
-                axis.set_ticks([])
-                continue
-            axis.set_ticks(range(len(side.order)), [str(known[one]) for one in side.order])
-            axis.set_tick_params(labelsize="x-small", length=0, rotation=90 if place else 0)
+    def _draw(self, inks: Inks) -> None:
+        picture = table_cells(self.blocks, self.shares, self.bins, self.names)
+        drawn = draw_cells(self.ax_, picture, inks)
+        self.image_, self.frames_ = drawn.image, drawn.frames
+        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)

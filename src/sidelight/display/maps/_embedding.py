@@ -13,18 +13,15 @@ from sidelight._typing import Array, IntArray
 from sidelight._words import counted
 from sidelight.constraints.inner import plain
 from sidelight.display._canvas import MAX_NAMES, Display, Inks, check_matplotlib, set_titles
-from sidelight.display._cluster_parts import point_size
-from sidelight.display._links import DASHES
+from sidelight.display._draw._points import draw_points, explain, name_points
 from sidelight.display._rows import final_step, sampled_note
 from sidelight.evaluation import NeighborChanges, lost_and_found_neighbors
 from sidelight.exceptions import InvalidRequest, SidelightError
+from sidelight.pictures._points import Lines, Points
 from sidelight.pictures._selection import MAX_POINTS
 
 #: At most so many rows are named.
 MAX_IDS = 150
-
-#: From so many lines on they are thin.
-MANY_LINES = 500
 
 #: Colors of a column of numbers, from its smallest to its largest value.
 COLOR_MAP = "viridis"
@@ -91,8 +88,6 @@ class EmbeddingDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     points_ : PathCollection
         The rows.
     lines_ : dict of str to LineCollection
@@ -161,15 +156,8 @@ class EmbeddingDisplay(Display):
             Names of the rows; at most 150 are written.
         coordinates : sequence of two ints, default=(0, 1)
             Which coordinates to draw.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         **options : dict
             Passed on to :meth:`plot`.
-
-        Returns
-        -------
-        EmbeddingDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         final, _ = final_step(estimator)
@@ -230,15 +218,8 @@ class EmbeddingDisplay(Display):
             Which coordinates to draw.
         title : str, default=""
             Written above the picture.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         **options : dict
             Passed on to :meth:`plot`.
-
-        Returns
-        -------
-        EmbeddingDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         Z = coordinates_of(Z)
@@ -275,8 +256,6 @@ class EmbeddingDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         legend : bool, default=True
             Whether to explain colors and lines.
         **kwargs : dict
@@ -288,57 +267,38 @@ class EmbeddingDisplay(Display):
             The display itself.
         """
         inks = self._begin(ax)
-        style: dict[str, Any] = {"s": point_size(len(self.xy)), "linewidths": 0.0, "zorder": 2.0}
-        style |= {"c": inks.groups(1)[0]} if self.coloring is None else self.coloring.style(inks)
-        self.points_ = self.ax_.scatter(self.xy[:, 0], self.xy[:, 1], **(style | kwargs))
-        self.lines_ = self._draw_lines(inks)
-        self.names_ = [
-            self.ax_.annotate(
-                name,
-                self.xy[place],
-                xytext=(3, 3),
-                textcoords="offset points",
-                fontsize="x-small",
-                color=inks.ink,
-                zorder=5,
-            )
-            for place, name in self.row_names.items()
-        ]
+        style = {} if self.coloring is None else self.coloring.style(inks)
+        picture = self._picture()
+        drawn = draw_points(self.ax_, picture, inks, **(style | kwargs))
+        self.points_, self.lines_ = drawn.points, drawn.lines
+        self.names_ = name_points(self.ax_, self.xy, self.row_names, inks.ink, inks)
         if self.axis_titles[1] != HEIGHT:
             # Distances on a map mean something, whatever their direction.
             self.ax_.set_aspect("equal", adjustable="datalim")
-        set_titles(self.ax_, self.axis_titles, self.title, self.note)
+        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
         self.colorbar_ = None
         if legend:
             self._explain(inks)
         return self
 
-    def _draw_lines(self, inks: Inks) -> dict[str, Any]:
-        """Draw edges and neighbors lost and found; lines by kind."""
-        from matplotlib.collections import LineCollection
-
-        kinds = (
-            ("graph", self.edges, inks.faint, "solid", 1.0, "edge"),
-            ("lost", self.lost, inks.bad, "solid", 2.5, "neighbor lost"),
-            ("found", self.found, inks.ink, [DASHES], 2.4, "neighbor found"),
+    def _picture(self) -> Points:
+        lines = (
+            Lines("graph", self.edges, "faint", label=counted(len(self.edges), "edge")),
+            Lines("lost", self.lost, "wrong", label=_neighbors(len(self.lost), "lost")),
+            Lines(
+                "found", self.found, "ink", dashed=True, label=_neighbors(len(self.found), "found")
+            ),
         )
-        lines = {}
-        for kind, pairs, color, dashes, above, noun in kinds:
-            if len(pairs):
-                plural = noun.replace("neighbor", "neighbors") if kind != "graph" else "edges"
-                lines[kind] = self.ax_.add_collection(
-                    LineCollection(
-                        list(self.xy[pairs]),
-                        colors=color,
-                        linestyles=dashes,
-                        linewidths=0.9 if len(pairs) < MANY_LINES else 0.4,
-                        alpha=0.8,
-                        label=counted(len(pairs), noun, plural),
-                        zorder=above,
-                    )
-                )
-        self.ax_.autoscale_view()
-        return lines
+        return Points(
+            title="The map",
+            text=self.title,
+            xy=self.xy,
+            codes=np.zeros(len(self.xy), np.int64),
+            lines=[one for one in lines if len(one.pairs)],
+            axis_titles=self.axis_titles,
+            note=self.note,
+            equal=True,
+        )
 
     def _explain(self, inks: Inks) -> None:
         """Scale of a column, names of groups, and what the lines mean."""
@@ -359,13 +319,11 @@ class EmbeddingDisplay(Display):
                 *handles,
             ]
         if handles:
-            self.ax_.legend(
-                handles=handles,
-                fontsize="small",
-                framealpha=0.85,
-                facecolor=inks.page,
-                edgecolor="none",
-            )
+            explain(self.ax_, inks, handles=handles)
+
+
+def _neighbors(number: int, what: str) -> str:
+    return counted(number, f"neighbor {what}", f"neighbors {what}")
 
 
 def _own_graph(estimator: Any) -> Any:

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from scipy.linalg import orthogonal_procrustes
 from sklearn.base import clone
 
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted
 from sidelight.display._canvas import Display, Inks, check_matplotlib, inks_of
-from sidelight.display._cluster_parts import point_size
+from sidelight.display._draw._points import draw_points, point_size
 from sidelight.display.maps._embedding import (
     Coloring,
     coloring_of,
@@ -21,6 +20,8 @@ from sidelight.display.maps._embedding import (
     plane_of_coordinates,
 )
 from sidelight.exceptions import InvalidRequest, SidelightError
+from sidelight.pictures._points import NEW, Points
+from sidelight.pictures.maps._growth import steady_frames
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -90,11 +91,6 @@ class GrowthDisplay(Display):
             Titles of the frames; by default the numbers of rows.
         ax : sequence of matplotlib Axes, default=None
             Axes to draw in, one for each frame; a new figure by default.
-
-        Returns
-        -------
-        GrowthDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         places = [coordinates_of(frame) for frame in frames]
@@ -109,7 +105,7 @@ class GrowthDisplay(Display):
         if color is not None:
             n = max(n, len(color))
         return cls(
-            frames=[plane_of_coordinates(one, (0, 1))[0] for one in _steady(places, shown)],
+            frames=[plane_of_coordinates(one, (0, 1))[0] for one in steady_frames(places, shown)],
             rows=shown,
             coloring=coloring_of(color, None, n),
             titles=list(titles or (counted(len(one), "row") for one in shown)),
@@ -133,11 +129,6 @@ class GrowthDisplay(Display):
             A value, label or cluster of every row.
         ax : sequence of matplotlib Axes, default=None
             Axes to draw in, one for each frame; a new figure by default.
-
-        Returns
-        -------
-        GrowthDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         if not hasattr(estimator, "partial_fit"):
@@ -177,7 +168,7 @@ class GrowthDisplay(Display):
         self.ax_ = self.axes_[0]
         self.figure_ = self.ax_.figure
         self.points_ = [
-            self._draw(axes, number, inks_of(axes)) for number, axes in enumerate(self.axes_)
+            self._draw_frame(axes, number, inks_of(axes)) for number, axes in enumerate(self.axes_)
         ]
         return self
 
@@ -203,7 +194,7 @@ class GrowthDisplay(Display):
 
         def draw(number: int) -> list[Any]:
             axes.clear()
-            return [self._draw(axes, number, inks_of(axes))]
+            return [self._draw_frame(axes, number, inks_of(axes))]
 
         return FuncAnimation(figure, draw, frames=len(self.frames), interval=interval)
 
@@ -214,35 +205,35 @@ class GrowthDisplay(Display):
         _, axes = plt.subplots(1, n, figsize=(2.4 * n, 2.6), layout="constrained", squeeze=False)
         return list(axes[0])
 
-    def _draw(self, axes: Any, number: int, inks: Inks) -> Any:
+    def _draw_frame(self, axes: Any, number: int, inks: Inks) -> Any:
         """Draw one frame in limits that all frames share."""
         places, rows = self.frames[number], self.rows[number]
-        style: dict[str, Any] = {"c": inks.groups(1)[0]}
+        before = self.rows[number - 1] if number else rows
+        picture = Points(
+            title=self.titles[number],
+            text=counted(len(rows), "row"),
+            xy=places,
+            codes=np.zeros(len(rows), np.int64),
+            marks={NEW: ~np.isin(rows, before)},
+            axis_titles=("first coordinate", "second coordinate"),
+        )
+        style: dict[str, Any] = {"s": 0.6 * point_size(len(places))}
         if self.coloring is not None:
-            style = self.coloring.of_rows(rows).style(inks)
+            style |= self.coloring.of_rows(rows).style(inks)
             if self.coloring.names is None:
                 style |= {
                     "vmin": np.nanmin(self.coloring.values),
                     "vmax": np.nanmax(self.coloring.values),
                 }
-        before = self.rows[number - 1] if number else rows
-        new = ~np.isin(rows, before)
-        points = axes.scatter(
-            places[:, 0],
-            places[:, 1],
-            s=0.6 * point_size(len(places)),
-            linewidths=np.where(new, 0.6, 0.0),
-            edgecolors=inks.ink,
-            **style,
-        )
+        points = draw_points(axes, picture, inks, **style).points
         low, high = self._limits()
         axes.set(
             xlim=(low[0], high[0]), ylim=(low[1], high[1]), xticks=[], yticks=[], aspect="equal"
         )
-        axes.set_title(self.titles[number], fontsize="medium")
-        axes.set_xlabel("first coordinate")
+        axes.set_title(picture.title, fontsize="medium")
+        axes.set_xlabel(picture.axis_titles[0])
         if number == 0:  # the others stand beside it
-            axes.set_ylabel("second coordinate")
+            axes.set_ylabel(picture.axis_titles[1])
         return points
 
     def _limits(self) -> tuple[Array, Array]:
@@ -251,19 +242,3 @@ class GrowthDisplay(Display):
         low, high = np.nanmin(everything, axis=0), np.nanmax(everything, axis=0)
         margin = 0.05 * max(float((high - low).max()), 1e-12)
         return low - margin, high + margin
-
-
-def _steady(frames: list[Array], rows: list[IntArray]) -> list[Array]:
-    """Frames turned, from the last to the first, onto the rows that they share with the next."""
-    steady = [frames[-1]]
-    for places, shown, next_shown in zip(frames[-2::-1], rows[-2::-1], rows[:0:-1], strict=True):
-        _, here, there = np.intersect1d(shown, next_shown, return_indices=True)
-        placed = np.isfinite(places[here]).all(axis=1) & np.isfinite(steady[-1][there]).all(axis=1)
-        here, there = here[placed], there[placed]
-        if len(here) <= places.shape[1]:
-            steady.append(places)
-            continue
-        center, target = places[here].mean(axis=0), steady[-1][there].mean(axis=0)
-        turn, _ = orthogonal_procrustes(places[here] - center, steady[-1][there] - target)
-        steady.append((places - center) @ turn + target)
-    return steady[::-1]

@@ -10,6 +10,8 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
+from sidelight.display._draw._cells import draw_nodes
+from sidelight.display._draw._points import draw_points
 from sidelight.display._rows import (
     axis_titles_of,
     final_step,
@@ -19,8 +21,10 @@ from sidelight.display._rows import (
     sampled_note,
 )
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._points import Lines, Points
 from sidelight.pictures._run import sample_rows
 from sidelight.pictures._selection import MAX_POINTS
+from sidelight.pictures.maps._grids import grid_cells, mean_distances, node_places
 
 MapKind: TypeAlias = Literal["u-matrix", "component", "hits", "grid"]
 KINDS = ("u-matrix", "component", "hits", "grid")
@@ -63,8 +67,6 @@ class MapDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     cells_ : PolyCollection or None
         The cells.
     points_ : PathCollection or None
@@ -124,15 +126,8 @@ class MapDisplay(Display):
             Features that a grid is drawn over; by default both of two, or principal components.
         feature_names : sequence of str, default=None
             Names of the features; by default those of the data frame, or of the fit.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         **options : dict
             Passed on to :meth:`plot`.
-
-        Returns
-        -------
-        MapDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, as_given = final_step(estimator)
@@ -149,9 +144,9 @@ class MapDisplay(Display):
                 X = estimator[:-1].transform(X)
             return cls._of_grid(model, X, names, features, common).plot(ax, **options)
         values, title = _values(estimator, model, X, kind, feature, names)
-        return cls(nodes=_places(model), values=values, value_title=title, **common).plot(
-            ax, **options
-        )
+        nodes = node_places(model)
+        assert nodes is not None  # a map of more axes was refused
+        return cls(nodes=nodes, values=values, value_title=title, **common).plot(ax, **options)
 
     @classmethod
     def _of_grid(
@@ -186,8 +181,6 @@ class MapDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
         cmap : str or Colormap, default=None
             Colors of the values; by default light to dark for distances, viridis for columns.
         **kwargs : dict
@@ -210,52 +203,42 @@ class MapDisplay(Display):
         return self
 
     def _draw_cells(self, inks: Inks, cmap: Any, kwargs: dict[str, Any]) -> None:
-        from matplotlib.collections import PolyCollection
-
-        outline = cell_outline(self.nodes, self.edges, self.hexagonal)
-        whole = self.nodes[:, None] + outline
+        picture = grid_cells(
+            self.nodes,
+            self.edges,
+            self.values,
+            hexagonal=self.hexagonal,
+            title=self.kind,
+            value_title=self.value_title,
+        )
         if self.kind == "hits":
             largest = max(float(self.values.max()), 1.0)
-            sizes = np.sqrt(self.values / largest)
-            borders = PolyCollection(
-                list(whole), facecolors="none", edgecolors=inks.faint, linewidths=0.5
-            )
-            self.ax_.add_collection(borders)
+            draw_nodes(self.ax_, picture, facecolors="none", edgecolors=inks.faint, linewidths=0.5)
             style = {"facecolors": inks.soft, "edgecolors": "none"} | kwargs
-            cells = self.nodes[:, None] + sizes[:, None, None] * outline
-            self.cells_ = PolyCollection(list(cells), **style)
+            self.cells_ = draw_nodes(self.ax_, picture, self.values / largest, **style)
             self.note = f"largest cell: {largest:.0f} rows"
-        else:
-            chosen = cmap or ("Greys" if self.kind == "u-matrix" else "viridis")
-            style = {"edgecolors": "face", "linewidths": 0.2} | kwargs
-            self.cells_ = PolyCollection(list(whole), array=self.values, cmap=chosen, **style)
-            self.figure_.colorbar(self.cells_, ax=self.ax_, label=self.value_title)
-        self.ax_.add_collection(self.cells_)
-        self.ax_.set_aspect("equal")
-        self.ax_.autoscale_view()
-        self.ax_.set(xticks=[], yticks=[])
+            return
+        chosen = cmap or ("Greys" if self.kind == "u-matrix" else "viridis")
+        style = {"edgecolors": "face", "linewidths": 0.2} | kwargs
+        self.cells_ = draw_nodes(self.ax_, picture, array=self.values, cmap=chosen, **style)
+        self.figure_.colorbar(self.cells_, ax=self.ax_, label=picture.value_title)
 
     def _draw_grid(self, inks: Inks, kwargs: dict[str, Any]) -> None:
-        from matplotlib.collections import LineCollection
-
         assert self.xy is not None
-        style = {"c": inks.faint, "s": 8.0, "linewidths": 0.0, "alpha": 0.6} | kwargs
-        self.points_ = self.ax_.scatter(*self.xy.T, **style)
-        self.lines_ = LineCollection(
-            list(self.nodes[self.edges]), colors=inks.ink, linewidths=1.0, zorder=3
+        nowhere = np.full(len(self.xy), -1)
+        below = Points(title="The rows", text="", xy=self.xy, codes=nowhere)
+        self.points_ = draw_points(
+            self.ax_, below, inks, **({"s": 8.0, "alpha": 0.6} | kwargs)
+        ).points
+        grid = Points(
+            title="The nodes",
+            text="",
+            xy=self.nodes,
+            codes=np.zeros(len(self.nodes), np.int64),
+            lines=[Lines("edges", self.edges, "ink")],
         )
-        self.ax_.add_collection(self.lines_)
-        self.ax_.scatter(*self.nodes.T, c=inks.ink, s=16.0, linewidths=0.0, zorder=4)
-
-
-def cell_outline(nodes: Array, edges: Array, hexagonal: bool) -> Array:
-    """Corners of a cell about its node: neighboring cells share a side."""
-    lengths = np.linalg.norm(nodes[edges[:, 0]] - nodes[edges[:, 1]], axis=1)
-    spacing = float(lengths.min()) if len(lengths) else 1.0
-    if hexagonal:
-        angles = np.pi / 3 * np.arange(6)
-        return np.column_stack([np.cos(angles), np.sin(angles)]) * spacing / np.sqrt(3)
-    return 0.5 * spacing * np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+        drawn = draw_points(self.ax_, grid, inks, c=inks.ink, s=16.0, zorder=4.0)
+        self.lines_ = drawn.lines["edges"]
 
 
 def _check_map(model: Any, kind: str) -> None:
@@ -269,12 +252,6 @@ def _check_map(model: Any, kind: str) -> None:
     n_axes = model.node_positions_.shape[1]
     if n_axes > 2 and kind != "grid":
         raise InvalidRequest(f"The grid has {n_axes} axes; cells are drawn for one or two.")
-
-
-def _places(model: Any) -> Array:
-    """Places of the nodes; a line of nodes runs to the right."""
-    places = np.asarray(model.node_positions_, np.float64)
-    return places if places.shape[1] == 2 else np.column_stack([places, np.zeros(len(places))])
 
 
 def _values(
@@ -291,14 +268,6 @@ def _values(
         raise InvalidRequest("A component plane shows one column: give feature, a name or number.")
     column = _column(feature, names)
     return means[:, column], names[column]
-
-
-def mean_distances(means: Array, edges: Array) -> Array:
-    """Mean distance of every node to its neighbors: the U-matrix."""
-    lengths = np.linalg.norm(means[edges[:, 0]] - means[edges[:, 1]], axis=1)
-    both = edges.T.ravel()
-    sums = np.bincount(both, np.tile(lengths, 2), minlength=len(means))
-    return sums / np.maximum(np.bincount(both, minlength=len(means)), 1)
 
 
 def _column(feature: Any, names: Sequence[str]) -> int:

@@ -8,12 +8,13 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._typing import Array
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
-from sidelight.display._curves import Curve, draw_curves, integer_ticks
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
+from sidelight.display._draw._curves import draw_curves
 from sidelight.display._rows import final_step
 from sidelight.display.maps._embedding import coordinates_of
 from sidelight.evaluation import residual_variance
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._scores import spectrum
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -33,8 +34,6 @@ class SpectrumDisplay(Display):
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     lines_ : dict of str to ErrorbarContainer
         The curves.
     chosen_ : Line2D or None
@@ -64,13 +63,6 @@ class SpectrumDisplay(Display):
         ----------
         estimator : fitted estimator
             One with ``eigenvalues_``, or a pipeline or search that ends with it.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        SpectrumDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         final, _ = final_step(estimator)
@@ -95,13 +87,6 @@ class SpectrumDisplay(Display):
             Coordinates, the most important first; of several maps by their names.
         chosen : int, default=None
             Number of coordinates to mark.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        SpectrumDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         maps = Z if isinstance(Z, dict) else {"": Z}
@@ -113,30 +98,9 @@ class SpectrumDisplay(Display):
             )
         return cls(curves=curves, chosen=chosen, axis_title="residual variance").plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        SpectrumDisplay
-            The display itself.
-        """
-        inks = self._begin(ax)
-        places = {name: np.arange(1, len(curve) + 1) for name, curve in self.curves.items()}
-        self.lines_ = draw_curves(
-            self.ax_,
-            {name: Curve(places[name], curve) for name, curve in self.curves.items()},
-            inks,
-        )
-        self.chosen_ = None
-        if self.chosen is not None:
-            self.chosen_ = self.ax_.axvline(self.chosen, color=inks.soft, linestyle="dashed")
-        integer_ticks(self.ax_, np.concatenate(list(places.values())))
+    def _draw(self, inks: Inks) -> None:
+        picture = spectrum(self.curves, self.chosen, self.axis_title)
+        drawn = draw_curves(self.ax_, picture, inks)
+        self.lines_, self.chosen_ = drawn.lines, drawn.mark
         title = next(iter(self.curves)) if len(self.curves) == 1 else ""
-        set_titles(self.ax_, ("number of coordinates", self.axis_title), title)
-        return self
+        set_titles(self.ax_, picture.axis_titles, title)

@@ -9,10 +9,11 @@ import numpy as np
 
 from sidelight._typing import IntArray
 from sidelight._words import counted
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
-from sidelight.display._curves import integer_ticks
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
+from sidelight.display._draw._bars import draw_bars
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures.privacy._sizes import class_sizes
 from sidelight.privacy import AnonymityCheck
 
 #: More different sizes than these share bars.
@@ -34,13 +35,9 @@ class ClassSizesDisplay(Display):
         Least number of rows that should be alike.
     n_suppressed : int
         Number of rows that are not published.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     bars_ : BarContainer
         The bars.
     line_ : Line2D or None
@@ -69,13 +66,6 @@ class ClassSizesDisplay(Display):
         ----------
         estimator : Anonymizer
             Fitted.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ClassSizesDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, _ = final_step(estimator)
@@ -100,44 +90,15 @@ class ClassSizesDisplay(Display):
         ----------
         check : AnonymityCheck
             What was counted.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ClassSizesDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         return cls(sizes=np.asarray(check.class_sizes), k=check.k).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ClassSizesDisplay
-            The display itself.
-        """
-        inks = self._begin(ax)
-        low, high = int(self.sizes.min()), int(self.sizes.max())
-        width = max(1, -(-(high - low + 1) // MAX_BARS))
-        counts = np.bincount((self.sizes - low) // width)
-        left = low - 0.5 + width * np.arange(len(counts))
-        small = left + width - 0.5 < (self.k or 0)
-        colors = [inks.bad if is_small else inks.groups(1)[0] for is_small in small]
-        self.bars_ = self.ax_.bar(left, counts, width=0.9 * width, align="edge", color=colors)
-        self.line_ = None
-        if self.k is not None:
-            self.line_ = self.ax_.axvline(self.k - 0.5, color=inks.ink, linestyle="--")
+    def _draw(self, inks: Inks) -> None:
+        picture = class_sizes(self.sizes, self.k, MAX_BARS)
+        drawn = draw_bars(self.ax_, picture, inks)
+        self.bars_, self.line_ = drawn.bars, drawn.mark
+        if self.line_ is not None:
             self.line_.set_label(f"k = {self.k}")
-        self.ax_.set_xlim(min(low, self.k or low) - 1.5, high + width + 0.5)
-        integer_ticks(self.ax_, self.sizes)
         note = f"{counted(self.n_suppressed, 'row')} left out" if self.n_suppressed else ""
-        set_titles(self.ax_, ("rows published alike", "classes"), self.title, note)
-        return self
+        set_titles(self.ax_, picture.axis_titles, self.title, note)

@@ -8,10 +8,11 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
-from sidelight.display._curves import Curve, draw_curves, integer_ticks
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
+from sidelight.display._draw._curves import draw_curves
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures.privacy._loss import loss_search
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -28,13 +29,9 @@ class LossSearchDisplay(Display):
         Loss of each.
     chosen : int or None
         Number of classes of the published table.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     line_ : Line2D
         The losses.
     mark_ : Line2D or None
@@ -64,13 +61,6 @@ class LossSearchDisplay(Display):
         ----------
         estimator : Anonymizer
             Fitted; it has ``search_``.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        LossSearchDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, _ = final_step(estimator)
@@ -87,27 +77,8 @@ class LossSearchDisplay(Display):
             title=type(model).__name__,
         ).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        LossSearchDisplay
-            The display itself.
-        """
-        inks = self._begin(ax)
-        order = np.argsort(self.n_clusters, kind="stable")
-        curve = Curve(self.n_clusters[order], self.losses[order])
-        self.line_ = draw_curves(self.ax_, {"loss": curve}, inks)["loss"].lines[0]
-        self.mark_ = None
-        if self.chosen is not None:
-            self.mark_ = self.ax_.axvline(self.chosen, color=inks.ink, linestyle="--", zorder=0)
-        integer_ticks(self.ax_, curve.x)
-        self.ax_.set_ylim(bottom=0)
-        set_titles(self.ax_, ("number of classes", "loss (NCP)"), self.title)
-        return self
+    def _draw(self, inks: Inks) -> None:
+        picture = loss_search(self.n_clusters, self.losses, self.chosen)
+        drawn = draw_curves(self.ax_, picture, inks)
+        self.line_, self.mark_ = drawn.plain_lines["loss"], drawn.mark
+        set_titles(self.ax_, picture.axis_titles, self.title)

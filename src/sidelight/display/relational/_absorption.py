@@ -8,15 +8,11 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight.display._canvas import (
-    MAX_LABELED,
-    Display,
-    check_matplotlib,
-    label_lines,
-    set_titles,
-)
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
+from sidelight.display._draw._curves import draw_curves
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures.relational._absorption import absorption
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -35,13 +31,9 @@ class AbsorptionDisplay(Display):
         Cluster of every row; -1 for none.
     by_cluster : bool
         Whether every cluster has a curve of its own.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     lines_ : dict of str to Line2D
         The curves.
 
@@ -68,13 +60,6 @@ class AbsorptionDisplay(Display):
             Fitted; it has ``absorbed_at_``.
         by_cluster : bool, default=False
             Whether every cluster gets a curve of its own.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        AbsorptionDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, _ = final_step(estimator)
@@ -100,13 +85,6 @@ class AbsorptionDisplay(Display):
             Distance at which every row joined; NaN or infinity for rows that did not.
         labels : array-like of shape (n_samples,), default=None
             Clusters of the rows, which then have a curve each.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        AbsorptionDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         values = np.asarray(thresholds, np.float64)
@@ -118,40 +96,7 @@ class AbsorptionDisplay(Display):
             )
         return cls(thresholds=values, codes=codes, by_cluster=labels is not None).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        AbsorptionDisplay
-            The display itself.
-        """
-        inks = self._begin(ax)
-        joined = np.isfinite(self.thresholds)
-        groups = {"all": joined}
-        if self.by_cluster:
-            clusters = np.unique(self.codes[self.codes >= 0])
-            groups = {str(c): joined & (self.codes == c) for c in clusters.tolist()}
-        colors = inks.groups(max(len(groups), 1))
-        self.lines_ = {}
-        for (name, chosen), color in zip(groups.items(), colors, strict=True):
-            values = np.sort(self.thresholds[chosen])
-            places = np.arange(1, len(values) + 1)
-            (line,) = self.ax_.plot(
-                places, values, color=color, linewidth=1.6, drawstyle="steps-post", label=name
-            )
-            self.lines_[name] = line
-        left_out = int((~joined).sum())
-        note = f"{left_out:,} rows joined no cluster" if left_out else ""
-        set_titles(
-            self.ax_, ("rows in the order of joining", "distance when joining"), self.title, note
-        )
-        filled = {name: line for name, line in self.lines_.items() if len(line.get_xdata())}
-        if 1 < len(filled) <= MAX_LABELED:
-            label_lines(self.ax_, filled, inks)
-        return self
+    def _draw(self, inks: Inks) -> None:
+        picture = absorption(self.thresholds, self.codes if self.by_cluster else None)
+        self.lines_ = draw_curves(self.ax_, picture, inks).plain_lines
+        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)

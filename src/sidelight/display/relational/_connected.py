@@ -7,13 +7,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from sidelight._typing import FloatArray, IntArray
+from sidelight._typing import FloatArray
 from sidelight.constraints import as_relations
 from sidelight.constraints.inner import plain
-from sidelight.display._canvas import Display, check_matplotlib, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
+from sidelight.display._draw._points import draw_points
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures.relational._region_map import RegionMap, region_map
+from sidelight.pictures._points import CENTER
+from sidelight.pictures.relational._region_map import RegionMap, region_map, region_points
 
 #: Points of up to so many nodes are drawn large.
 _FEW = 300
@@ -30,13 +32,9 @@ class ConnectedClustersDisplay(Display):
     ----------
     map : RegionMap
         Nodes with their places, the edges between them, and the clusters.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     points_ : PathCollection
         The nodes.
     inside_, between_ : LineCollection
@@ -72,13 +70,6 @@ class ConnectedClustersDisplay(Display):
             Place of every row on the map.
         relations : Relations, sparse matrix, networkx graph or array-like of shape (m, 2)
             The graph that it was fitted with.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ConnectedClustersDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, _ = final_step(estimator)
@@ -99,63 +90,20 @@ class ConnectedClustersDisplay(Display):
             The graph between the rows.
         labels : array-like of shape (n_samples,)
             Cluster of every row; -1 for none.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ConnectedClustersDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         return cls(map=_map(coordinates, relations, labels, None)).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ConnectedClustersDisplay
-            The display itself.
-        """
-        inks = self._begin(ax)
-        drawn = self.map
-        colors = np.array(inks.of_codes(drawn.codes, drawn.n_clusters))
-        ends = drawn.codes[drawn.edges]
-        inside = (ends[:, 0] == ends[:, 1]) & (ends[:, 0] >= 0)
-        self.between_ = self._lines(drawn.edges[~inside], inks.faint, 0.6)
-        own = colors[drawn.edges[inside, 0]] if inside.any() else inks.faint
-        self.inside_ = self._lines(drawn.edges[inside], own, 1.6)
-        size = 36 if len(drawn.codes) <= _FEW else max(4.0, 36 * _FEW / len(drawn.codes))
-        self.points_ = self.ax_.scatter(
-            *drawn.places.T, s=size, c=colors, edgecolors=inks.page, linewidths=0.5, zorder=3
-        )
-        self.centers_ = None
-        if len(drawn.centers):
-            self.centers_ = self.ax_.scatter(
-                *drawn.places[drawn.centers].T,
-                s=3 * size,
-                facecolors="none",
-                edgecolors=inks.ink,
-                linewidths=1.5,
-                zorder=4,
-            )
+    def _draw(self, inks: Inks) -> None:
+        picture = region_points(self.map)
+        few = len(picture.codes) <= _FEW
+        size = 36 if few else max(4.0, 36 * _FEW / len(picture.codes))
+        edge: dict[str, Any] = {"edgecolors": inks.page, "linewidths": 0.5}
+        drawn = draw_points(self.ax_, picture, inks, s=size, **edge)
+        self.points_, self.centers_ = drawn.points, drawn.marks.get(CENTER)
+        self.inside_, self.between_ = drawn.lines["inside"], drawn.lines["between"]
         self.ax_.set_aspect("equal", adjustable="datalim")
-        set_titles(self.ax_, ("first coordinate", "second coordinate"), self.title, drawn.note)
-        return self
-
-    def _lines(self, edges: IntArray, colors: Any, width: float) -> Any:
-        from matplotlib.collections import LineCollection
-
-        lines = LineCollection(
-            list(self.map.places[edges]), colors=colors, linewidths=width, zorder=1
-        )
-        return self.ax_.add_collection(lines)
+        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
 
 
 def _map(coordinates: Any, relations: Any, labels: Any, centers: Any) -> RegionMap:

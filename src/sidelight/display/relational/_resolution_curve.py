@@ -7,12 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from sidelight._words import format_number
 from sidelight.constraints.inner import plain, read_classes
-from sidelight.display._canvas import Display, check_matplotlib, label_lines, set_titles
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
+from sidelight.display._draw._curves import draw_curves
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures.relational._curve import ResolutionCurve, curve_of, threshold_of
+from sidelight.pictures.relational._curve import ResolutionCurve, curve_of, rates, threshold_of
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -28,13 +28,9 @@ class ResolutionCurveDisplay(Display):
         Thresholds with precision and recall.
     threshold : float or None
         Threshold of the run, a vertical line.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     lines_ : dict of str to Line2D
         The curves ``"precision"``, ``"recall"`` and ``"F1"``.
 
@@ -60,13 +56,6 @@ class ResolutionCurveDisplay(Display):
             Fitted; it has ``merges_``.
         truth : array-like of shape (n_samples,)
             True entity of every reference; -1, None or an empty word where it is unknown.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ResolutionCurveDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, _ = final_step(estimator)
@@ -97,13 +86,6 @@ class ResolutionCurveDisplay(Display):
             Thresholds, falling.
         precision, recall : array-like of shape (m,)
             Values at each of them.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ResolutionCurveDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         parts = [np.asarray(values, np.float64) for values in (thresholds, precision, recall)]
@@ -115,42 +97,7 @@ class ResolutionCurveDisplay(Display):
             )
         return cls(curve=ResolutionCurve(*parts)).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        ResolutionCurveDisplay
-            The display itself.
-        """
-        inks = self._begin(ax)
-        curve = self.curve
-        values = {"precision": curve.precision, "recall": curve.recall, "F1": curve.f1}
-        self.lines_ = {}
-        for (name, heights), color in zip(values.items(), inks.groups(3), strict=True):
-            # A threshold has the values of the last merge at or above it.
-            (line,) = self.ax_.plot(
-                curve.thresholds,
-                heights,
-                color=color,
-                linewidth=1.8,
-                drawstyle="steps-post",
-                label=name,
-            )
-            self.lines_[name] = line
-        note = ""
-        if len(curve.thresholds):
-            best = curve.best
-            note = f"best F1 {curve.f1[best]:.3f} at {format_number(curve.thresholds[best], 3)}"
-        if self.threshold is not None:
-            self.ax_.axvline(self.threshold, color=inks.soft, linewidth=1.0, linestyle=(0, (4, 3)))
-        self.ax_.set_ylim(-0.02, 1.02)
-        set_titles(self.ax_, ("threshold", "share of pairs"), self.title, note)
-        if len(curve.thresholds):
-            label_lines(self.ax_, self.lines_, inks)
-        return self
+    def _draw(self, inks: Inks) -> None:
+        picture = rates(self.curve, self.threshold)
+        self.lines_ = draw_curves(self.ax_, picture, inks).plain_lines
+        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)

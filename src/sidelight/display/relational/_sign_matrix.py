@@ -7,17 +7,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from sidelight._words import counted
 from sidelight.constraints import as_relations
-from sidelight.display._canvas import Display, check_matplotlib
+from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
+from sidelight.display._draw._cells import draw_cells, layer_legend
 from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures.relational._blocks import SignBlocks, matrix_codes, sign_blocks
+from sidelight.pictures.relational._blocks import SignBlocks, sign_blocks, sign_cells
 
 #: Of more objects the largest groups of linked clusters are drawn.
 MAX_OBJECTS = 400
-#: Blocks of fewer objects are too small for a frame.
-_SMALLEST_FRAME = 2
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -35,13 +33,9 @@ class SignMatrixDisplay(Display):
     ----------
     blocks : SignBlocks
         The ordered objects and their scored pairs.
-    title : str
-        Written above the picture.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib Axes and Figure
-        Where it was drawn.
     image_ : AxesImage
         The matrix: 0 no score, 1 positive, 2 negative, 3 disagreement.
     frames_ : list of Rectangle
@@ -74,13 +68,6 @@ class SignMatrixDisplay(Display):
             Cluster of every object.
         title : str, default=""
             Written above the picture.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        SignMatrixDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         clusters = np.asarray(labels)
@@ -102,13 +89,6 @@ class SignMatrixDisplay(Display):
             Has ``labels_``, such as :class:`~sidelight.relational.CorrelationClustering`.
         X : Relations or square matrix
             What it was fitted to.
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        SignMatrixDisplay
-            The drawn display.
         """
         check_matplotlib(cls.__name__)
         model, _ = final_step(estimator)
@@ -116,62 +96,13 @@ class SignMatrixDisplay(Display):
             raise InvalidRequest(f"{type(model).__name__} gives no clusters (it has no labels_).")
         return cls.from_relations(X, model.labels_, title=type(model).__name__, ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
+    @property
+    def _size(self) -> tuple[float, float]:
+        return 5.6, 5.6
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        SignMatrixDisplay
-            The display itself.
-        """
-        from matplotlib.colors import ListedColormap
-        from matplotlib.patches import Patch, Rectangle
-
-        inks = self._begin(ax, (5.6, 5.6))
-        blue, orange = inks.groups(2)
-        blocks = self.blocks
-        self.image_ = self.ax_.imshow(
-            matrix_codes(blocks),
-            cmap=ListedColormap([inks.page, blue, orange, inks.bad]),
-            vmin=0,
-            vmax=3,
-            interpolation="nearest",
-        )
-        self.frames_ = [
-            self.ax_.add_patch(
-                Rectangle(
-                    (start - 0.5, start - 0.5),
-                    end - start,
-                    end - start,
-                    fill=False,
-                    edgecolor=inks.ink,
-                    linewidth=1.2,
-                )
-            )
-            for start, end in zip(blocks.starts[:-1], blocks.starts[1:], strict=True)
-            if end - start >= _SMALLEST_FRAME
-        ]
-        self.ax_.set(xticks=[], yticks=[], xlabel="objects by cluster", ylabel="objects by cluster")
-        legend = {"positive": blue, "negative": orange, "disagreement": inks.bad}
-        patches = [Patch(color=color, label=name) for name, color in legend.items()]
-        self.ax_.legend(
-            handles=patches,
-            loc="upper center",
-            bbox_to_anchor=(0.5, -0.05),
-            ncols=3,
-            frameon=False,
-            fontsize="small",
-        )
-        wrong = int(blocks.disagree.sum())
-        lines = [self.title, f"{counted(wrong, 'disagreement')}, {_pairs(blocks)}", blocks.note]
-        self.ax_.set_title("\n".join(line for line in lines if line), fontsize="medium")
-        return self
-
-
-def _pairs(blocks: SignBlocks) -> str:
-    return counted(len(blocks.scores), "scored pair")
+    def _draw(self, inks: Inks) -> None:
+        picture = sign_cells(self.blocks)
+        drawn = draw_cells(self.ax_, picture, inks)
+        self.image_, self.frames_ = drawn.image, drawn.frames
+        layer_legend(self.ax_, picture.layers, inks)
+        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)

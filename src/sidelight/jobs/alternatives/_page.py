@@ -13,9 +13,10 @@ from sidelight._words import counted, listed
 from sidelight.constraints import KnownSplits
 from sidelight.evaluation import SplitSimilarity, similarity_to_splits
 from sidelight.exceptions import SidelightError
+from sidelight.pictures._points import small_map
 from sidelight.pictures._projection import project
 from sidelight.pictures._run import Given, Partition, make_given, make_run, sample_rows
-from sidelight.pictures.svg._scatter import stage_map
+from sidelight.pictures.svg._render import svg_of
 from sidelight.preparation import TypedColumn
 from sidelight.report import sections
 from sidelight.report._explained import explained
@@ -203,11 +204,13 @@ def _maps(
             "name": name,
             "old": old,
             "svg": Markup(
-                stage_map(
-                    placed.xy,
-                    [f"k{code}" if code >= 0 else "kx" for code in split.codes[rows].tolist()],
-                    "scatter small",
-                    f"The rows colored by {name}",
+                svg_of(
+                    small_map(
+                        placed.xy,
+                        split.codes[rows],
+                        "scatter small",
+                        f"The rows colored by {name}",
+                    )
                 )
             ),
             "chips": chips(split, np.arange(len(split.names))),

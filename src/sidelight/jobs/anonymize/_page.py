@@ -14,8 +14,14 @@ import numpy as np
 from sidelight._typing import IntArray
 from sidelight._words import counted, format_number, listed
 from sidelight.io.inner import column_texts
-from sidelight.pictures.privacy._distributions import BARS, distribution_of, width_text
-from sidelight.pictures.svg._privacy import before_and_after, search_line
+from sidelight.pictures.privacy._distributions import (
+    BARS,
+    before_and_after,
+    distribution_of,
+    width_text,
+)
+from sidelight.pictures.privacy._loss import loss_search
+from sidelight.pictures.privacy._sizes import class_sizes
 from sidelight.privacy import AnonymityCheck
 from sidelight.report.figures import bar_figure, figure
 from sidelight.report.page import render_page
@@ -200,21 +206,9 @@ def _column_figure(losses: Mapping[str, float]) -> Section:
 
 def _sizes(sizes: IntArray) -> Section:
     """How many classes there are of every size."""
-    low, high = int(sizes.min()), int(sizes.max())
-    width = max(1, -(-(high - low + 1) // BARS))
-    counts = np.bincount((sizes - low) // width)
-    filled = np.flatnonzero(counts)
-    first = low + width * filled
-    names = [f"{n:,}" if width == 1 else f"{n:,} to {n + width - 1:,}" for n in first.tolist()]
-    return bar_figure(
-        "Sizes of the classes",
-        names,
-        counts[filled].astype(np.float64),
-        [f"{n:,}" for n in counts[filled].tolist()],
-        note="Number of classes by the rows that are published alike.",
-        of=len(names),
-        name="saliencies sizes",
-    )
+    picture = class_sizes(sizes, None, BARS)
+    note = "Number of classes by the rows that are published alike."
+    return figure(picture.title, picture, note)
 
 
 def _search(estimator: Any, n_classes: int) -> Section | None:
@@ -225,7 +219,7 @@ def _search(estimator: Any, n_classes: int) -> Section | None:
     note = "Fewer and larger classes tell less; more classes need not tell more, as each has to "
     return figure(
         "Loss against the number of classes",
-        search_line(numbers, losses, n_classes),
+        loss_search(numbers, losses, n_classes),
         f"{note}keep the promise.",
     )
 

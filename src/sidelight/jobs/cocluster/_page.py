@@ -12,13 +12,16 @@ from sidelight._typing import IntArray
 from sidelight._words import STATEMENTS, counted, listed, statements
 from sidelight.constraints import Constraints, CrossLinks, Ordering
 from sidelight.jobs.cocluster._facts import Described, broken_cross_links
-from sidelight.pictures.coclustering._blocks import Timeline
-from sidelight.pictures.svg._table import table_svg, timeline_svg
+from sidelight.pictures.coclustering._blocks import Timeline, bin_note, binned
+from sidelight.pictures.coclustering._pictures import cluster_lanes, table_cells
+from sidelight.pictures.svg._render import svg_of
 from sidelight.report.figures import figure
 from sidelight.report.page import agreement, render_page, row_names
 from sidelight.report.sections import MAX_GROUPS, Section, objective, status
 from sidelight.report.tables import Tally, outcome
 
+#: Most cells of the picture of a table, down and across; of larger ones cells are joined.
+MAX_CELLS = (240, 320)
 #: Statements that are listed because they are not kept.
 MAX_BROKEN = 60
 
@@ -148,9 +151,11 @@ def _concepts(estimator: Any) -> list[tuple[str, str]]:
 
 
 def _table(X: Any, described: Described, names: Sequence[str], columns: Sequence[str]) -> Section:
-    svg, note = table_svg(X, described.blocks, names, columns)
+    shares, *bins = binned(X, described.blocks, MAX_CELLS)
+    picture = table_cells(described.blocks, shares, (bins[0], bins[1]), (names, columns))
+    note = bin_note(described.blocks, *bins)
     return {
-        "table": Markup(svg),
+        "table": Markup(svg_of(picture)),
         "table_note": f"In this picture {note}; the shade is the share of ones." if note else "",
         "chips": [
             {"number": one.number, "name": f"cluster {one.number}"}
@@ -169,9 +174,8 @@ def _line(
     note += f"Asked for: {order.bounds_text}."
     if order.circular:
         note += " The order is circular: behind the last comes the first."
-    return [
-        figure(f"Clusters along the order of the {noun}s", timeline_svg(line, names, noun), note)
-    ]
+    picture = cluster_lanes(line, names, noun)
+    return [figure(picture.title, picture, note)]
 
 
 def _order_words(rows: Ordering | None, columns: Ordering | None) -> list[str]:

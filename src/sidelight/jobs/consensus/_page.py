@@ -12,7 +12,7 @@ from sidelight._words import STATEMENTS, counted, listed, statements
 from sidelight.constraints import Constraints
 from sidelight.jobs._graph_page import gap_status, matrix, quality
 from sidelight.jobs.consensus._facts import Partition, disputed_share, vote_blocks
-from sidelight.pictures.svg._signs import MAX_OBJECTS
+from sidelight.pictures.relational._blocks import MAX_OBJECTS
 from sidelight.report.page import agreement, largest_clusters, render_page, row_names, size_figure
 from sidelight.report.sections import Section
 from sidelight.report.tables import Tally

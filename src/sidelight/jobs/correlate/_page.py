@@ -12,8 +12,7 @@ from sidelight._words import counted, format_number, listed, statements
 from sidelight.constraints import Constraints, Relations
 from sidelight.jobs._graph_page import gap_status, matrix, quality
 from sidelight.jobs.correlate._facts import pair_kinds, worst_disagreements
-from sidelight.pictures.relational._blocks import sign_blocks
-from sidelight.pictures.svg._signs import MAX_OBJECTS
+from sidelight.pictures.relational._blocks import MAX_OBJECTS, sign_blocks
 from sidelight.report.page import agreement, largest_clusters, render_page, size_figure
 
 MAX_WORST = 20

@@ -14,9 +14,9 @@ from sidelight.constraints import Constraints, Relations
 from sidelight.jobs.regions._facts import n_pieces
 from sidelight.pictures._projection import project
 from sidelight.pictures._run import Given, make_given, make_run
-from sidelight.pictures.relational._region_map import region_map
-from sidelight.pictures.svg._curves import absorbed_svg
-from sidelight.pictures.svg._regions import map_svg
+from sidelight.pictures.relational._absorption import absorption
+from sidelight.pictures.relational._region_map import region_map, region_points
+from sidelight.pictures.svg._render import svg_of
 from sidelight.report import sections
 from sidelight.report._report import _cluster_cards
 from sidelight.report.figures import figure
@@ -104,7 +104,10 @@ def _map(given: Given, relations: Relations | None, coordinates: FloatArray | No
     names = row_names(given.ids, drawn.rows)
     clusters = list(make_run(given).clusters.names)
     note += f" {drawn.note[:1].upper()}{drawn.note[1:]}." if drawn.note else ""
-    return {"region_map": Markup(map_svg(drawn, names, clusters)), "region_note": note}
+    return {
+        "region_map": Markup(svg_of(region_points(drawn, names, clusters))),
+        "region_note": note,
+    }
 
 
 def _pieces(estimator: Any, relations: Relations | None, asked: Section) -> Section:
@@ -159,4 +162,4 @@ def _absorption(estimator: Any) -> Section:
     if len(finite) < 2:
         return {"absorption": None}
     note = "A sudden rise at the end tells rows that fit no cluster well."
-    return {"absorption": figure("Distances at which rows joined", absorbed_svg(finite), note)}
+    return {"absorption": figure("Distances at which rows joined", absorption(finite), note)}

@@ -10,8 +10,7 @@ import numpy as np
 from sidelight._typing import IntArray
 from sidelight._words import counted, format_number, listed, statements
 from sidelight.constraints import Constraints
-from sidelight.pictures.relational._curve import ResolutionCurve, threshold_of
-from sidelight.pictures.svg._curves import rates_svg
+from sidelight.pictures.relational._curve import ResolutionCurve, rates, threshold_of
 from sidelight.report.figures import figure
 from sidelight.report.page import (
     SHOWN_MEMBERS,
@@ -176,6 +175,4 @@ def _rates(curve: ResolutionCurve | None, threshold: float | None) -> Section | 
         at = curve.at(float(threshold))
         here = 0.0 if at is None else float(curve.f1[at])
         note += f"; {here:.3f} at {format_number(float(threshold))}, the threshold of this run"
-    return figure(
-        "Precision and recall over the threshold", rates_svg(curve, threshold), f"{note}."
-    )
+    return figure("Precision and recall over the threshold", rates(curve, threshold), f"{note}.")

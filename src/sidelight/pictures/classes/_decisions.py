@@ -16,7 +16,7 @@ from sidelight.constraints.inner import is_unknown, text_of
 DOUBTFUL = 0.2
 #: From here on a row is certain.
 CERTAIN = 0.99
-#: Where there are no probabilities, so many of the least decided rows are in doubt.
+#: Where there are no probabilities, this share of the rows, the least decided, is in doubt.
 DOUBTFUL_SHARE = 0.05
 
 

@@ -28,6 +28,6 @@ def curves_of(estimator: Any, attribute: str) -> dict[int, FloatArray]:
 
 
 def mean_by_round(curves: Mapping[int, FloatArray]) -> FloatArray:
-    """Mean over the machines that have reached each round."""
+    """Mean of every round, over the machines that reached it."""
     rounds = range(max(len(curve) for curve in curves.values()))
     return np.array([np.mean([c[at] for c in curves.values() if len(c) > at]) for at in rounds])

@@ -19,6 +19,7 @@ import numpy as np
 from sidelight._typing import FloatArray
 from sidelight._words import format_number
 from sidelight.io.inner import column_texts, is_text, number_column
+from sidelight.pictures._bars import Bars, Series
 from sidelight.pictures._scales import nice_ticks
 
 if TYPE_CHECKING:
@@ -214,4 +215,24 @@ def widths(published: Sequence[str]) -> FloatArray:
     found = [(range_of(text), n) for text, n in Counter(published).items()]
     return np.concatenate(
         [np.empty(0), *(np.full(n, ends[1] - ends[0]) for ends, n in found if ends is not None)]
+    )
+
+
+def before_and_after(found: Distribution, number: int) -> Bars:
+    """Two bars for every label: rows as they were, and as they are published."""
+    said = [
+        f"{label}: {before:.0f}% before, {after:.0f}% after"
+        for label, before, after in zip(found.labels, found.before, found.after, strict=True)
+    ]
+    return Bars(
+        title=f"{found.name} before and after",
+        text=", ".join(said),
+        series=[Series("before", found.before, "before"), Series("after", found.after, "after")],
+        names=found.labels,
+        titles=said,
+        texts=[f"{before:.0f}%" for before in found.before],
+        axis_titles=(found.name, "share of the rows in per cent"),
+        css=f"spread spread{number}",
+        largest=max(float(found.before.max()), float(found.after.max()), 1.0),
+        below=True,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +12,15 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight._words import counted
+from sidelight._words import counted, format_number
+from sidelight.pictures._cells import WRONG, Cells, Frame, Layer
+
+#: Of more objects a page draws the largest groups of linked clusters.
+MAX_OBJECTS = 180
+#: Up to this many disagreements tell their ids when the pointer rests on them.
+MAX_TITLES = 600
+#: Clusters of fewer objects have no frame.
+SMALLEST_FRAME = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,3 +134,52 @@ def matrix_codes(blocks: SignBlocks) -> IntArray:
     codes[blocks.first, blocks.second] = values
     codes[blocks.second, blocks.first] = values
     return codes
+
+
+def sign_cells(blocks: SignBlocks, names: Sequence[str] = ()) -> Cells:
+    """Matrix of the signs of the scores, with a frame around every cluster.
+
+    Parameters
+    ----------
+    blocks : SignBlocks
+        Ordered objects with their scored pairs.
+    names : sequence of str, default=()
+        Names of the shown objects, for what the strongest disagreements say.
+    """
+    n_wrong = int(blocks.disagree.sum())
+    wrong = counted(n_wrong, "disagreement")
+    lines = [f"{wrong}, {counted(len(blocks.scores), 'scored pair')}", blocks.note]
+    return Cells(
+        title="Scores of the pairs in the order of the clusters",
+        text=f"{blocks.n_shown} objects, {len(blocks.scores)} scored pairs, {n_wrong} against.",
+        layers=[
+            Layer("positive", "together", 0),
+            Layer("negative", "apart", 1),
+            Layer("disagreement", "wrong", WRONG),
+        ],
+        codes=matrix_codes(blocks),
+        axis_titles=("objects by cluster", "objects by cluster"),
+        note="\n".join(line for line in lines if line),
+        css="signs",
+        size=(640, 640),
+        square=True,
+        frames=[
+            Frame(start, start, end - start, end - start)
+            for start, end in itertools.pairwise(blocks.starts.tolist())
+            if end - start >= SMALLEST_FRAME
+        ],
+        hits=_hits(blocks, names) if names else (),
+    )
+
+
+def _hits(blocks: SignBlocks, names: Sequence[str]) -> list[tuple[int, int, str]]:
+    """What the strongest disagreements are, at both of their cells."""
+    wrong = np.flatnonzero(blocks.disagree)
+    wrong = wrong[np.argsort(-np.abs(blocks.scores[wrong]), kind="stable")][:MAX_TITLES]
+    found = []
+    for pair in wrong.tolist():
+        a, b, score = int(blocks.first[pair]), int(blocks.second[pair]), float(blocks.scores[pair])
+        how = "apart" if score > 0 else "together"
+        said = f"{names[a]} and {names[b]}: score {format_number(score)}, but {how}"
+        found += [(b, a, said), (a, b, said)]
+    return found

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
+from sidelight._words import format_number
+from sidelight.pictures._curves import Curve, Curves
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,3 +108,30 @@ def threshold_of(estimator: Any) -> float | None:
     """Threshold that a fitted resolver used; None where it is not known."""
     given = getattr(estimator, "threshold_", getattr(estimator, "threshold", None))
     return None if given is None or isinstance(given, str) else float(given)
+
+
+def rates(curve: ResolutionCurve, threshold: float | None) -> Curves:
+    """Precision, recall and F1 over the threshold, with a mark at the threshold of a run."""
+    t = curve.thresholds
+    values = {"precision": curve.precision, "recall": curve.recall, "F1": curve.f1}
+    best, limits = "", None
+    if len(t):
+        best = f"best F1 {curve.f1[curve.best]:.3f} at {format_number(t[curve.best], 3)}"
+        ends = t if threshold is None else np.append(t, threshold)
+        margin = 0.02 * float(np.ptp(ends)) or 0.05
+        limits = (float(ends.min()) - margin, float(ends.max()) + margin)
+    return Curves(
+        title="Precision and recall over the threshold",
+        text=f"{best[:1].upper()}{best[1:]}.",
+        # A threshold has the values of the last merge at or above it.
+        curves=[Curve(name, t, heights, css=name.lower()) for name, heights in values.items()],
+        axis_titles=("threshold", "share of pairs"),
+        note=best,
+        css="rates",
+        size=(1180, 260),
+        x_limits=limits,
+        y_limits=(-0.02, 1.02),
+        steps=True,
+        dots=False,
+        mark=threshold,
+    )

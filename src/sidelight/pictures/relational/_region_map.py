@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
+from sidelight.pictures._points import CENTER, Lines, Points
 
 #: Of more nodes a random sample is drawn.
 MAX_NODES = 6_000
@@ -97,3 +99,47 @@ def _codes(labels: Array) -> IntArray:
     values, codes = np.unique(labels, return_inverse=True)
     outside = int(len(values) > 0 and values[0] == -1)
     return codes.reshape(-1).astype(np.int64) - outside
+
+
+def region_points(
+    drawn: RegionMap, names: Sequence[str] = (), cluster_names: Sequence[str] = ()
+) -> Points:
+    """Nodes at their places; edges inside of clusters have their color, others are grey.
+
+    Parameters
+    ----------
+    drawn : RegionMap
+        What to draw.
+    names : sequence of str, default=()
+        Names of the drawn nodes.
+    cluster_names : sequence of str, default=()
+        Names of the clusters.
+    """
+    ends = drawn.codes[drawn.edges]
+    same = (ends[:, 0] == ends[:, 1]) & (ends[:, 0] >= 0)
+    centers = np.zeros(len(drawn.codes), bool)
+    centers[drawn.centers] = True
+    titles = [
+        f"{name}: cluster {cluster_names[code] if code >= 0 else 'none'}{', center' * is_center}"
+        for name, code, is_center in zip(
+            names, drawn.codes.tolist(), centers.tolist(), strict=bool(names)
+        )
+    ]
+    return Points(
+        title="Connected clusters on the map",
+        text=f"{len(drawn.codes)} nodes, {len(drawn.edges)} edges, {drawn.n_clusters} clusters.",
+        xy=drawn.places,
+        codes=drawn.codes,
+        n_colors=drawn.n_clusters,
+        titles=titles,
+        marks={CENTER: centers},
+        lines=[
+            Lines("between", drawn.edges[~same], "faint", "between"),
+            Lines("inside", drawn.edges[same], "group", "inside"),
+        ],
+        axis_titles=("first coordinate", "second coordinate"),
+        note=drawn.note,
+        equal=True,
+        css="regions",
+        size=(800, 560),
+    )

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from sidelight._words import counted, format_number, listed, statements
+from sidelight.pictures._histograms import certainty
 from sidelight.pictures._matching import count_together
+from sidelight.pictures._progress import by_step
 from sidelight.pictures._run import Given, Partition
+from sidelight.pictures._sizes import cluster_sizes
 from sidelight.pictures.classes._rounds import curves_of, mean_by_round
-from sidelight.pictures.svg._charts import objective_line, size_bars
-from sidelight.pictures.svg._histograms import histogram
 from sidelight.report.classes._classified import ClassifiedRun, make_classified
 from sidelight.report.classes._picture import picture
 from sidelight.report.figures import figure
@@ -91,7 +92,11 @@ def _classes(run: ClassifiedRun) -> Section:
         note += f" {counted(run.clusters.n_outside, 'row')} got no class."
     asked = [tally for tally in tallies(run) if tally.kind != "known label"]
     return {
-        "sizes": figure("Rows of each class", size_bars(run.clusters, noun="class"), note),
+        "sizes": figure(
+            "Rows of each class",
+            cluster_sizes(run.clusters.names, run.clusters.sizes, noun="class"),
+            note,
+        ),
         "tallies": asked,
         "remarks": list(run.constraints.notes),
     }
@@ -280,7 +285,7 @@ def _certainty(run: ClassifiedRun) -> Section:
     return {
         "certainty": figure(
             "How sure: rows by the probability of their class",
-            histogram(largest, len(run.names), "Rows by the probability of their class"),
+            certainty(largest, len(run.names), "Rows by the probability of their class"),
             f"{share:.0%} of the rows whose class was not given have one of {SURE:.0%} or more. "
             "Probabilities are the model's own opinion, not how often it is right.",
         )
@@ -303,8 +308,7 @@ def _curves(estimator: Any) -> list[Section]:
         if len(machines) > 1:
             note += f" Mean over {len(machines)} pairs of classes."
         ends = f"From {format_number(values[0])} to {format_number(values[-1])}. {note}"
-        curve = objective_line(
-            values, title.partition(" by ")[0], name=f"curve rounds{number}", step="round", first=1
-        )
+        what, css = title.partition(" by ")[0], f"curve rounds{number}"
+        curve = by_step({what: values}, what, step="round", css=css)
         found.append(figure(title, curve, ends))
     return found

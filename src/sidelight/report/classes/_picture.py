@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from markupsafe import Markup
 
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted
+from sidelight.pictures._points import DOUBTFUL as DOUBTED
+from sidelight.pictures._points import GIVEN, WRONG, Points, Regions, link_lines, regions_on
 from sidelight.pictures._projection import Projection, project
 from sidelight.pictures._run import shorten
-from sidelight.pictures._selection import Links, Selection, select, stated_links
+from sidelight.pictures._selection import Links, Selection, ringed_rows, select, stated_links
 from sidelight.pictures.classes._decisions import DOUBTFUL, class_codes
-from sidelight.pictures.svg._scatter import scatter
+from sidelight.pictures.svg._points import placed
+from sidelight.pictures.svg._render import svg_of
 from sidelight.report.classes._classified import ClassifiedRun
 from sidelight.report.sections import (
     MAX_GROUPS,
@@ -26,6 +27,9 @@ from sidelight.report.sections import (
     picture_notes,
 )
 
+#: Places to the right and upwards at which regions are found out.
+REGIONS = (124, 68)
+
 
 def picture(run: ClassifiedRun) -> Section:
     """Draw the rows, and list what was asked about pairs and groups."""
@@ -34,27 +38,30 @@ def picture(run: ClassifiedRun) -> Section:
     selection = select(run, links, rng)
     projection = project(run.source, selection.rows, run.feature_names, rng)
     rows = selection.rows
-    wrong = np.zeros(len(rows), dtype=bool)
-    wrong[selection.links.pairs[selection.links.violated].ravel()] = True
-    wrong |= np.isin(rows, run.violations.groups)
     numbers = run.truth_numbers
-    drawn = scatter(
-        projection,
-        selection.links,
-        run.clusters.codes[rows],
-        None if run.truth is None else np.append(numbers, -1)[run.truth.codes[rows]],
-        run.names if len(run.names) <= MAX_GROUPS else (),
-        wrong,
-        f"{counted(run.n_rows, 'row')} of {counted(len(run.names), 'class', 'classes')}.",
+    names = run.names if len(run.names) <= MAX_GROUPS else ()
+    drawn = Points(
         title="The data with its classes",
-        marks=_marks(run, rows),
+        text=f"{counted(run.n_rows, 'row')} of {counted(len(run.names), 'class', 'classes')}.",
+        xy=projection.xy,
+        codes=run.clusters.codes[rows],
+        others=None if run.truth is None else np.append(numbers, -1)[run.truth.codes[rows]],
+        names=dict(enumerate(names)),
+        marks={
+            WRONG: ringed_rows(run, selection),
+            GIVEN: run.stated[rows],
+            DOUBTED: run.doubtful[rows] & ~run.stated[rows],
+        },
+        lines=link_lines(selection.links),
         regions=_regions(run, projection),
+        axes=projection.kind,
+        interactive=True,
     )
     n_colours = max(len(run.names), int(numbers.max(initial=-1)) + 1)
     return {
-        "scatter": Markup(drawn.svg),
+        "scatter": Markup(svg_of(drawn)),
         "axis_titles": projection.titles,
-        "notes": _notes(run, links, selection, projection, drawn.n_beyond),
+        "notes": _notes(run, links, selection, drawn, projection.note),
         **link_switches(selection.links),
         "colours": Markup(colours(n_colours)),
         "drawn": Markup(_about(run, selection)),
@@ -66,13 +73,7 @@ def picture(run: ClassifiedRun) -> Section:
     }
 
 
-def _marks(run: ClassifiedRun, rows: IntArray) -> list[str]:
-    """Classes of the style sheet: ``a`` where a class was given, ``u`` where it is in doubt."""
-    said = zip(run.stated[rows], run.doubtful[rows], strict=True)
-    return ["a" if given else "u" if doubt else "" for given, doubt in said]
-
-
-def _regions(run: ClassifiedRun, projection: Projection) -> Callable[[Array], IntArray] | None:
+def _regions(run: ClassifiedRun, projection: Projection) -> Regions | None:
     """Class that a new row would get, where the picture shows all that the classifier sees."""
     if projection.kind != "plane" or run.estimator.n_features_in_ != 2:
         return None
@@ -80,13 +81,13 @@ def _regions(run: ClassifiedRun, projection: Projection) -> Callable[[Array], In
     def color_of(points: Array) -> IntArray:
         return class_codes(run.estimator.predict(points.astype(run.rows.dtype)), run.names)
 
-    return color_of
+    return regions_on(projection.xy, REGIONS, color_of)
 
 
 def _notes(
-    run: ClassifiedRun, links: Links, selection: Selection, projection: Projection, n_beyond: int
+    run: ClassifiedRun, links: Links, selection: Selection, drawn: Points, note: str
 ) -> list[str]:
-    notes = picture_notes(run, links, selection, projection.note, n_beyond)
+    notes = picture_notes(run, links, selection, note, placed(drawn).n_beyond)
     if run.stated.any():
         notes.append(f"Ringed: the {int(run.stated.sum()):,} rows whose class was given.")
     if run.doubtful.any():
@@ -94,7 +95,7 @@ def _notes(
         if not run.decisions.are_probabilities:
             how = "the smallest decision values"
         notes.append(f"Hollow: {counted(int(run.doubtful.sum()), 'row')} in doubt ({how}).")
-    if _regions(run, projection) is not None:
+    if drawn.regions is not None:
         notes.append("Shades: the class of a new row in this place.")
     return notes
 

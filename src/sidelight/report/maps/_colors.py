@@ -13,7 +13,7 @@ from sidelight._words import format_number
 from sidelight.constraints import Constraints
 from sidelight.pictures._palette import oklch_to_hex
 from sidelight.pictures._run import Given, Partition
-from sidelight.pictures.svg._grids import STEPS
+from sidelight.pictures.svg._cells import STEPS
 from sidelight.report.sections import MAX_GROUPS, Section, chips, colours
 
 #: Fewest different values that are drawn as a number.

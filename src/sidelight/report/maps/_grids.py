@@ -5,8 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight.pictures._run import Given, shorten_words
-from sidelight.pictures.maps._grids import neighbor_distances, node_vectors, value_range
-from sidelight.pictures.svg._grids import grid_svg
+from sidelight.pictures.maps._grids import (
+    grid_cells,
+    mean_distances,
+    node_edges,
+    node_places,
+    node_vectors,
+    value_range,
+)
 from sidelight.report.figures import figure
 from sidelight.report.sections import Section
 
@@ -16,18 +22,18 @@ MAX_PLANES = 12
 def grid_figures(given: Given) -> Section:
     """U-matrix and component planes, where the map has a grid of nodes."""
     estimator = given.estimator
-    nodes = getattr(estimator, "node_positions_", None)
-    vectors = node_vectors(estimator, nodes, given.source.n_features)
-    if nodes is None or vectors is None or np.shape(nodes)[1] > 2:
+    places = node_places(estimator)
+    vectors = None if places is None else node_vectors(estimator, given.source.n_features)
+    if places is None or vectors is None:
         return {"umatrix": None, "component_planes": [], "n_hidden_planes": 0}
-    places = np.asarray(nodes, dtype=np.float64)
-    if places.shape[1] == 1:
-        places = np.column_stack([places[:, 0], np.zeros(len(places))])
+    edges = node_edges(estimator, places)
     hexagonal = getattr(estimator, "topology", "rectangular") == "hexagonal"
-    borders = neighbor_distances(places, vectors)
+    borders = mean_distances(vectors, edges)
     umatrix = figure(
         "Borders on the grid",
-        grid_svg(places, borders, hexagonal, "nodes umatrix", "U-matrix"),
+        grid_cells(
+            places, edges, borders, hexagonal=hexagonal, title="U-matrix", css="nodes umatrix"
+        ),
         "Mean distance of each node to its neighbors on the grid (U-matrix): light ridges part "
         "regions of the data. " + value_range(borders),
     )
@@ -36,12 +42,13 @@ def grid_figures(given: Given) -> Section:
     planes = [
         figure(
             shorten_words(given.feature_names[feature], 30),
-            grid_svg(
+            grid_cells(
                 places,
+                edges,
                 vectors[:, feature],
-                hexagonal,
-                f"nodes plane{feature}",
-                f"Component plane of {given.feature_names[feature]}",
+                hexagonal=hexagonal,
+                title=f"Component plane of {given.feature_names[feature]}",
+                css=f"nodes plane{feature}",
             ),
             value_range(vectors[:, feature]),
         )

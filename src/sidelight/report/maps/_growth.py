@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import orthogonal_procrustes
 
 from sidelight._typing import Array
 from sidelight._words import counted, format_number
-from sidelight.pictures.svg._charts import objective_line
-from sidelight.pictures.svg._scatter import stage_map
+from sidelight.pictures._points import small_map
+from sidelight.pictures._progress import by_step
+from sidelight.pictures.maps._growth import steady_frames
 from sidelight.report.figures import figure
 from sidelight.report.maps._colors import Coloring
 from sidelight.report.sections import Section
@@ -45,28 +45,16 @@ def _stages(growth: Any, coloring: Coloring | None, n_rows: int) -> list[Section
     stages = growth.stages
     chosen = np.unique(np.linspace(0, len(stages) - 1, MAX_STAGES).round().astype(int))
     codes = np.zeros(n_rows, np.int64) if coloring is None else coloring.groups.codes
+    shown = [stages[place] for place in chosen]
+    frames = steady_frames([one.places for one in shown], [one.rows for one in shown])
     figures = []
-    for number, stage in enumerate(stages[place] for place in chosen):
-        known = np.isfinite(stage.places).all(axis=1)
-        xy = _turned(stage, stages[-1])[known]
-        names = [f"k{code}" if code >= 0 else "kx" for code in codes[stage.rows[known]]]
+    for number, (stage, places) in enumerate(zip(shown, frames, strict=True)):
+        known = np.isfinite(places).all(axis=1)
+        xy = np.column_stack([places, np.zeros(len(places))])[known, :2]
         title = counted(stage.n_rows, "row")
-        figures.append(figure(title, stage_map(xy, names, f"scatter stage{number}", title)))
+        picture = small_map(xy, codes[stage.rows[known]], f"scatter stage{number}", title)
+        figures.append(figure(title, picture))
     return figures
-
-
-def _turned(stage: Any, last: Any) -> Array:
-    """Coordinates of a stage, turned and reflected as the rows that the last one has as well."""
-    if stage.places.shape[1] == 1:
-        return np.column_stack([stage.places[:, 0], np.zeros(len(stage.places))])
-    _, own, others = np.intersect1d(stage.rows, last.rows, return_indices=True)
-    A, B = last.places[others], stage.places[own]
-    both = np.isfinite(A).all(axis=1) & np.isfinite(B).all(axis=1)
-    if both.sum() < 3:
-        return np.asarray(stage.places)
-    A, B = A[both] - A[both].mean(axis=0), B[both] - B[both].mean(axis=0)
-    rotation = orthogonal_procrustes(B, A)[0]
-    return np.asarray(stage.places @ rotation)
 
 
 def _seconds(growth: Any) -> list[Section]:
@@ -102,8 +90,8 @@ def _curve(values: Array, title: str, first: int, name: str) -> Section:
         values = np.full(len(values), np.nan)
         values[starts] = means
         note = f"Means of {n_together} rows."
-    svg = objective_line(values, title, name=f"curve {name}", step="row", first=first)
-    return figure(f"{title}", svg, note)
+    picture = by_step({title: values}, title, step="row", first=first, css=f"curve {name}")
+    return figure(title, picture, note)
 
 
 def _note(growth: Any) -> str:

@@ -1,0 +1,1 @@
+"""Pictures with Matplotlib: one function for each kind of picture."""

@@ -1,0 +1,240 @@
+"""Points with Matplotlib, with lines between them, outlines, ellipses, regions and names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sidelight._typing import Array
+from sidelight._words import STATEMENTS
+from sidelight.display._canvas import MAX_NAMES, Inks, casing, write_names
+from sidelight.pictures._points import (
+    CENTER,
+    DOUBTFUL,
+    GIVEN,
+    NEW,
+    WRONG,
+    Lines,
+    Points,
+    Regions,
+)
+from sidelight.pictures._run import shorten
+from sidelight.pictures._shapes import Shape
+
+DASHES = (0, (3.5, 2.5))
+#: Ellipses are drawn at this many standard deviations.
+DEVIATIONS = 2.0
+_CORNERS = 73
+#: From this many lines on they are thin.
+_MANY = 200
+_LONGEST_NAME = 16
+#: Width of lines by their role, and whether they stand above points.
+_WIDTHS = {"plain": 1.1, "wrong": 2.2, "ink": 1.0, "faint": 0.7, "group": 1.6}
+_HEIGHTS = {"plain": 1.5, "wrong": 3.5, "ink": 2.4, "faint": 1.0, "group": 1.1}
+
+
+@dataclass
+class DrawnPoints:
+    """Artists of a picture of points.
+
+    Attributes
+    ----------
+    points : PathCollection
+        The points, without those of a given class.
+    lines : dict of str to LineCollection
+        Lines by what they are, of those kinds that there are.
+    marks : dict of str to PathCollection
+        Rows that stand out, by what they are, of those kinds that there are.
+    centers : Line2D or None
+        Centers of the groups.
+    ellipses : list of Polygon
+        Gaussian components, at two standard deviations.
+    names : list of Text
+        Names of the groups.
+    regions : QuadMesh or None
+        Shades of the plane.
+    """
+
+    points: Any
+    lines: dict[str, Any] = field(default_factory=dict)
+    marks: dict[str, Any] = field(default_factory=dict)
+    centers: Any = None
+    ellipses: list[Any] = field(default_factory=list)
+    names: list[Any] = field(default_factory=list)
+    regions: Any = None
+
+
+def point_size(n_points: int) -> float:
+    """Area of a point: large for few, small for many."""
+    return float(np.clip(6_000 / max(n_points, 1), 8, 36))
+
+
+def draw_points(
+    ax: Any,
+    picture: Points,
+    inks: Inks,
+    *,
+    names: bool = True,
+    shapes: bool = True,
+    **style: Any,
+) -> DrawnPoints:
+    """Draw points; ``style`` goes to ``Axes.scatter``, such as ``s``, ``c`` or ``alpha``."""
+    colors = np.array(inks.of_codes(picture.codes, picture.n_colors), dtype=object)
+    look = _look(picture, colors, inks) | style
+    free = ~picture.marks.get(GIVEN, np.zeros(len(colors), bool))
+    if not free.all():
+        look |= {key: np.asarray(look[key])[free] for key in ("c", "edgecolors") if key in look}
+    drawn = DrawnPoints(ax.scatter(*picture.xy[free].T, **look))
+    if picture.regions is not None:
+        drawn.regions = _draw_regions(ax, picture.regions, picture.n_colors, inks)
+    drawn.lines = {
+        lines.name: _draw_lines(ax, picture, lines, colors, inks) for lines in picture.lines
+    }
+    ax.autoscale_view()
+    size = float(np.max(look["s"]))
+    for kind, rows in picture.marks.items():
+        if rows.any() and kind not in (DOUBTFUL, NEW):
+            drawn.marks[kind] = _draw_mark(ax, picture.xy[rows], kind, colors[rows], size, inks)
+    if len(picture.centers):
+        drawn.centers = _draw_centers(ax, picture.centers, inks)
+    if shapes:
+        groups = inks.groups(max(picture.n_colors, 1))
+        drawn.ellipses = [
+            _draw_ellipse(ax, one, groups[one.cluster], inks) for one in picture.shapes
+        ]
+    if names and 0 < len(picture.names) <= MAX_NAMES:
+        drawn.names = _write_names(ax, picture, inks)
+    return drawn
+
+
+def _look(picture: Points, colors: Array, inks: Inks) -> dict[str, Any]:
+    """Arguments of ``Axes.scatter``: rows in doubt are hollow, new ones outlined."""
+    look: dict[str, Any] = {"s": point_size(len(colors)), "linewidths": 0.0, "zorder": 2.0}
+    look["c"] = list(colors)
+    if DOUBTFUL in picture.marks:
+        faces = np.where(picture.marks[DOUBTFUL], inks.page, colors)
+        look |= {"c": list(faces), "edgecolors": list(colors), "linewidths": 1.2}
+    if NEW in picture.marks:
+        look |= {"edgecolors": inks.ink, "linewidths": np.where(picture.marks[NEW], 0.6, 0.0)}
+    return look
+
+
+def _draw_lines(ax: Any, picture: Points, lines: Lines, colors: Array, inks: Inks) -> Any:
+    from matplotlib.collections import LineCollection
+
+    inked: dict[str, Any] = {
+        "plain": inks.soft,
+        "wrong": inks.bad,
+        "ink": inks.ink,
+        "faint": inks.faint,
+        "group": list(colors[lines.pairs[:, 0]]) or inks.faint,
+    }
+    width = _WIDTHS[lines.role] * (1.0 if len(lines.pairs) <= _MANY else 0.55)
+    drawn = LineCollection(
+        list(picture.xy[lines.pairs]),
+        colors=inked[lines.role],
+        linestyles=[DASHES] if lines.dashed else "solid",
+        linewidths=width,
+        label=lines.label or f"{lines.name} ({len(lines.pairs):,})",
+        zorder=_HEIGHTS[lines.role],
+    )
+    if lines.role == "wrong":
+        drawn.set_path_effects(casing(inks, width + 2.0))
+    return ax.add_collection(drawn)
+
+
+def _draw_mark(ax: Any, xy: Array, kind: str, colors: Array, size: float, inks: Inks) -> Any:
+    """Draw rows that stand out: of a given class in full, others by an outline."""
+    label = f"{kind} ({len(xy):,})"
+    if kind == GIVEN:
+        outline: dict[str, Any] = {"c": list(colors), "edgecolors": inks.ink, "linewidths": 1.4}
+        label = f"class given ({len(xy):,})"
+        return ax.scatter(*xy.T, s=1.8 * size, zorder=2.6, label=label, **outline)
+    outline = {"facecolors": "none", "edgecolors": inks.ink, "linewidths": 0.7}
+    if kind == WRONG:
+        outline |= {"edgecolors": inks.bad, "linewidths": 1.3}
+        return ax.scatter(*xy.T, s=size + 45, zorder=4, **outline)
+    if kind == CENTER:
+        return ax.scatter(*xy.T, s=3 * size, zorder=4, **(outline | {"linewidths": 1.5}))
+    marker = "s" if kind == STATEMENTS["groups"] else "o"
+    return ax.scatter(*xy.T, s=size + 30, marker=marker, zorder=2.5, label=label, **outline)
+
+
+def _draw_regions(ax: Any, regions: Regions, n_colors: int, inks: Inks) -> Any:
+    from matplotlib.colors import ListedColormap
+
+    shades = [inks.faint, *inks.groups(max(n_colors, 1))]
+    return ax.pcolormesh(
+        regions.x,
+        regions.y,
+        regions.codes + 1,
+        cmap=ListedColormap(shades),
+        vmin=-0.5,
+        vmax=len(shades) - 0.5,
+        alpha=0.18,
+        shading="nearest",
+        rasterized=True,
+        zorder=0,
+    )
+
+
+def _draw_centers(ax: Any, centers: Array, inks: Inks) -> Any:
+    style: dict[str, Any] = {"markersize": 11, "markeredgewidth": 1.6, "zorder": 5}
+    (drawn,) = ax.plot(*centers.T, "+", color=inks.ink, path_effects=casing(inks, 3.2), **style)
+    return drawn
+
+
+def _draw_ellipse(ax: Any, shape: Shape, color: str, inks: Inks) -> Any:
+    from matplotlib.patches import Polygon
+
+    ellipse = Polygon(outline(shape), fill=False, edgecolor=color, linewidth=1.6, zorder=3)
+    ellipse.set_path_effects(casing(inks, 3.4))
+    return ax.add_patch(ellipse)
+
+
+def outline(shape: Shape) -> Array:
+    """Points at two standard deviations from the mean, all around it, shape (m, 2)."""
+    angle = np.linspace(0.0, 2.0 * np.pi, _CORNERS)
+    circle = np.stack([np.cos(angle), np.sin(angle)])
+    variances, directions = np.linalg.eigh(shape.covariance)
+    radii = DEVIATIONS * np.sqrt(np.maximum(variances, 0.0))
+    points: Array = shape.mean + ((directions * radii) @ circle).T
+    return points
+
+
+def _write_names(ax: Any, picture: Points, inks: Inks) -> list[Any]:
+    """Write names at the middle of the rows, above the centers where there are some."""
+    colors = inks.groups(max(picture.n_colors, 1))
+    shown = [code for code in picture.names if np.any(picture.codes == code)]
+    if not shown:
+        return []
+    middle = np.array([np.median(picture.xy[picture.codes == code], axis=0) for code in shown])
+    texts = [shorten(picture.names[code], _LONGEST_NAME) for code in shown]
+    above = 13.0 if len(picture.centers) else 0.0
+    return write_names(ax, middle, texts, [colors[code] for code in shown], inks, above=above)
+
+
+def name_points(ax: Any, xy: Array, names: Mapping[int, str], color: str, inks: Inks) -> list[Any]:
+    """Write names beside some of the points."""
+    return [
+        ax.annotate(
+            name,
+            xy[place],
+            xytext=(5, 4),
+            textcoords="offset points",
+            fontsize="x-small",
+            color=color,
+            path_effects=casing(inks),
+            zorder=5,
+        )
+        for place, name in names.items()
+    ]
+
+
+def explain(ax: Any, inks: Inks, **options: Any) -> None:
+    """Write a legend on the color of the page."""
+    look: dict[str, Any] = {"fontsize": "small", "framealpha": 0.85, "edgecolor": "none"}
+    ax.legend(facecolor=inks.page, **look, **options)

@@ -1,0 +1,33 @@
+"""What every kind of picture has, whoever draws it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Picture:
+    """A picture as plain data.
+
+    Attributes
+    ----------
+    title : str
+        What is shown.
+    text : str
+        What can be seen, for a reader who cannot see it.
+    axis_titles : tuple of str
+        Titles of the horizontal and of the vertical axis.
+    note : str
+        What is to be known besides.
+    css : str
+        Class or classes of the style sheet of a page; no other picture of the page has them.
+    size : tuple of int
+        Width and height on a page; bars below each other and lanes are as high as they need.
+    """
+
+    title: str
+    text: str
+    axis_titles: tuple[str, str] = ("", "")
+    note: str = ""
+    css: str = ""
+    size: tuple[int, int] = (420, 156)

@@ -1,0 +1,210 @@
+"""Points as plain data: rows in a plane, with lines between them, shapes and regions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from sidelight._typing import FloatArray, IntArray
+from sidelight._words import STATEMENTS
+from sidelight.pictures._picture import Picture
+from sidelight.pictures._scales import frame_of
+from sidelight.pictures._selection import Links
+from sidelight.pictures._shapes import Shape
+
+#: Rows that stand out: those that a violated statement mentions, those of a given class or place,
+#: those whose class is in doubt, centers of clusters, and rows that were added last.
+WRONG, GIVEN, DOUBTFUL, CENTER, NEW = "wrong", "given", "doubtful", "center", "new"
+
+Role = Literal["plain", "wrong", "ink", "faint", "group"]
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Lines of one kind.
+
+    Attributes
+    ----------
+    name : str
+        What the lines are.
+    pairs : ndarray of int, shape (m, 2)
+        Places of both ends among the points.
+    role : {"plain", "wrong", "ink", "faint", "group"}
+        How they stand out: as usual, in red above the points, in the color of the text, in light
+        grey, or in the color of the group of their first end.
+    css : str
+        Classes of the style sheet of a page.
+    dashed : bool
+        Whether they are dashed.
+    numbers : ndarray of int, shape (m,), default=None
+        Numbers of the lines, by which the script of a page finds them.
+    label : str
+        What a legend says; the name and the number of lines by default.
+    """
+
+    name: str
+    pairs: IntArray
+    role: Role = "plain"
+    css: str = "s"
+    dashed: bool = False
+    numbers: IntArray | None = None
+    label: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """Colors of the places of a plane.
+
+    Attributes
+    ----------
+    x, y : ndarray
+        Places along both axes, evenly spaced.
+    codes : ndarray of int, shape (len(y), len(x))
+        Number of a color at every place, -1 for none.
+    """
+
+    x: FloatArray
+    y: FloatArray
+    codes: IntArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Points(Picture):
+    """Rows in a plane.
+
+    Attributes
+    ----------
+    xy : ndarray of shape (n, 2)
+        Their places.
+    codes : ndarray of int, shape (n,)
+        Number of the color of every point, -1 for none.
+    n_colors : int
+        Number of colors.
+    others : ndarray of int, shape (n,), default=None
+        Numbers of other colors, to which a page can switch.
+    classes : sequence of str
+        Further classes of the style sheet of a page for every point.
+    titles : sequence of str
+        What every point says when the pointer rests on it.
+    names : dict of int to str
+        Names of groups, written at their middle, by the number of their color.
+    marks : dict of str to ndarray of bool, shape (n,)
+        Rows that stand out, by what they are.
+    lines : sequence of Lines
+        Lines between points.
+    shapes : sequence of Shape
+        Gaussian components.
+    centers : ndarray of shape (m, 2)
+        Centers of groups.
+    regions : Regions, default=None
+        Colors of the plane.
+    axes : {"plane", "strip", "components", "none"}
+        What the axes mean: both, the horizontal one, directions without numbers, or nothing.
+    equal : bool
+        Whether a unit is as long to the right as upwards.
+    interactive : bool
+        Whether the script of a page acts on the picture.
+    """
+
+    xy: FloatArray
+    codes: IntArray
+    n_colors: int = 1
+    others: IntArray | None = None
+    classes: Sequence[str] = ()
+    titles: Sequence[str] = ()
+    names: Mapping[int, str] = field(default_factory=dict)
+    marks: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
+    lines: Sequence[Lines] = ()
+    shapes: Sequence[Shape] = ()
+    centers: FloatArray = field(default_factory=lambda: np.zeros((0, 2)))
+    regions: Regions | None = None
+    axes: Literal["plane", "strip", "components", "none", "map"] = "none"
+    equal: bool = False
+    css: str = "scatter"
+    size: tuple[int, int] = (800, 452)
+    interactive: bool = False
+
+
+def link_lines(links: Links, wrong: str = "violated") -> list[Lines]:
+    """Pairs as lines by kind, of those kinds that there are; cannot-links are dashed."""
+    found = []
+    for cannot, kind in ((False, "must_link"), (True, "cannot_link")):
+        for violated in (False, True):
+            numbers = np.flatnonzero((links.cannot == cannot) & (links.violated == violated))
+            if len(numbers):
+                name = f"{wrong} {STATEMENTS[kind]}" if violated else STATEMENTS[kind]
+                role: Role = "wrong" if violated else "plain"
+                css = f"{'v' if violated else 's'} {'cl' if cannot else 'ml'}"
+                found.append(Lines(name, links.pairs[numbers], role, css, cannot, numbers))
+    return found
+
+
+def regions_on(
+    xy: FloatArray, shape: tuple[int, int], color_of: Callable[[FloatArray], IntArray]
+) -> Regions:
+    """Colors of the plane around some points.
+
+    Parameters
+    ----------
+    xy : ndarray of shape (n, 2)
+        The points.
+    shape : tuple of int
+        Number of places to the right and upwards.
+    color_of : callable
+        Gives places, an array of shape (m, 2), the numbers of their colors.
+    """
+    x, y = (
+        low + (high - low) * (np.arange(n) + 0.5) / n
+        for (low, high), n in zip((frame_of(xy[:, 0]), frame_of(xy[:, 1])), shape, strict=True)
+    )
+    across, up = np.meshgrid(x, y)
+    codes = color_of(np.column_stack([across.ravel(), up.ravel()]))
+    return Regions(x, y, np.asarray(codes, np.int64).reshape(across.shape))
+
+
+def small_map(
+    xy: FloatArray,
+    codes: IntArray,
+    css: str,
+    title: str,
+    *,
+    lines: Sequence[Lines] = (),
+    size: tuple[int, int] = (280, 210),
+    equal: bool = True,
+) -> Points:
+    """A small map of rows, colored by group.
+
+    Parameters
+    ----------
+    xy : ndarray of shape (n, 2)
+        Places of the rows.
+    codes : ndarray of int, shape (n,)
+        Number of the color of every row, -1 for none.
+    css : str
+        Classes of the style sheet of a page.
+    title : str
+        What the rows are.
+    lines : sequence of Lines, default=()
+        Lines between the rows.
+    size : tuple of int, default=(280, 210)
+        Width and height on a page.
+    equal : bool, default=True
+        Whether a unit is as long to the right as upwards.
+    """
+    n_lines = sum(len(one.pairs) for one in lines)
+    said = f"{len(xy)} rows and {n_lines} pairs." if n_lines else f"{len(xy)} rows."
+    return Points(
+        title=title,
+        text=said,
+        xy=xy,
+        codes=codes,
+        n_colors=int(np.max(codes, initial=-1)) + 1,
+        lines=lines,
+        css=css,
+        size=size,
+        equal=equal,
+    )
