@@ -1,4 +1,4 @@
-"""The page of all commands, made from the registry of jobs and the declarations of their options."""
+"""The page of all commands, made from the registry of jobs and the options of their requests."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Commands
 
 .. made by ``python docs/generate.py`` from the registry of jobs
 
-Every command is a job: ``sidelight NAME ...`` in a terminal and ``jobs.run("NAME", ...)`` in Python do
-the same. Fields in Python have the names in parentheses where they differ from the option. Every
+Every command is a job: ``sidelight NAME ...`` in a terminal and ``jobs.run("NAME", ...)`` in Python
+do the same. Fields in Python have the names in parentheses where they differ from the option. Every
 command has ``--json`` (one JSON object on standard output), those that write files
 ``--spreadsheet-safe`` and ``--force``; ``--help`` shows what stands here.
 """

@@ -1,8 +1,8 @@
 """What the docs and the README take from the code: tables of methods, the chooser, the layers.
 
-``python docs/generate.py`` brings the files up to date that are kept (:func:`kept`: the table of the
-README, the tables of names, the page of commands, the picture of the layers); the documentation calls
-:func:`write_includes` when it is built.
+``python docs/generate.py`` brings the files up to date that are kept (:func:`kept`: the table of
+the README, the tables of names, the page of commands, the picture of the layers); the documentation
+calls :func:`write_includes` when it is built.
 """
 
 from __future__ import annotations

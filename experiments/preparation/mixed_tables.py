@@ -23,12 +23,11 @@ from threadpoolctl import threadpool_limits
 
 from experiments.harness import Section, Verdict, main, mean_and_error
 from experiments.preparation._tables import DRAWN, OTHERS, REAL, TRUTH, Raw, load
-from sidelight import Constraints
+from sidelight import Constraints, jobs
 from sidelight.cluster import KMeans, PCKMeans
 from sidelight.engine import threads
 from sidelight.evaluation import adjusted_rand_index
-from sidelight.jobs import ClusterRequest, Prepared, prepare
-from sidelight.jobs._table._comparison import compare
+from sidelight.jobs import ClusterRequest, CompareRequest, Prepared, prepare
 
 TITLE = "Mixed tables"
 VERDICTS = {"*": Verdict("no published figure", "the comparison is ours")}
@@ -131,8 +130,8 @@ def ways(raw: Raw, request: ClusterRequest, score: Score, seed: int) -> Scores:
     return {
         PLAIN: score(plain),
         BY_HAND: score(by_hand.labels_),
-        WITHOUT: score(prepare(replace(request, constraints=None)).fit().labels),
-        CLUSTER: score(prepare(request).fit().labels),
+        WITHOUT: score(prepare(replace(request, constraints=None)).run().labels),
+        CLUSTER: score(prepare(request).run().labels),
     }
 
 
@@ -154,7 +153,7 @@ def fitted(prepared: Prepared, X: np.ndarray) -> np.ndarray:
 
 def again(prepared: Prepared, **settings: Any) -> np.ndarray:
     """Labels of the same request with other settings."""
-    return prepare(replace(prepared.request, **settings)).fit().labels
+    return prepare(replace(prepared.request, **settings)).run().labels
 
 
 def columns_of(prepared: Prepared) -> dict[str, tuple[str, np.ndarray]]:
@@ -259,7 +258,8 @@ VARIANTS: Mapping[str, Callable[[Prepared], np.ndarray]] = {
 def compared(request: ClusterRequest, score: Score, numbers: Any = None) -> tuple[Scores, str]:
     """Score every candidate of compare, and say which it chose."""
     k = request.k if numbers is None else sorted({*numbers, request.k})
-    found = compare(replace(request, k=k), n_jobs=1).comparison
+    asked = {name: getattr(request, name) for name in ("data", "constraints", "truth", "seed")}
+    found = jobs.run(CompareRequest(**asked, id_column=request.id_column, k=k)).comparison
     return {one.title: score(one.labels) for one in found.scored}, found.best_.title
 
 

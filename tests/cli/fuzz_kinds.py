@@ -78,7 +78,7 @@ def related(choose: random.Random, files: Files) -> Case:
             ("--group-column", choose.choice(["class", "a", "id", "zz", ""])),
             ("--source-column", choose.choice(["class", "a", "id", "zz", ""])),
             ("--threshold", choose.choice(words)),
-            ("--alpha", choose.choice(words)),
+            ("--relational-share", choose.choice(words)),
             ("--doubtful", choose.choice(["d.csv", "d.npy", "good.csv", ""])),
         ],
     }[method.kind.command]

@@ -91,7 +91,7 @@ def test_groups_choose_the_collective_method(papers, run):
 def test_a_report_with_all_that_there_is(papers, run):
     arguments = ("--group-column", "paper", "--compare", "name:name", "--truth-column", "author")
     ended = run(
-        *("resolve", "authors.csv", *arguments, "--alpha", "0.4", "--threshold", "0.5"),
+        *("resolve", "authors.csv", *arguments, "--relational-share", "0.4", "--threshold", "0.5"),
         *("-o", "e.csv", "--report", "r.html", "--doubtful", "d.csv"),
     )
     assert ended.code == 0, ended.err
@@ -99,7 +99,7 @@ def test_a_report_with_all_that_there_is(papers, run):
     assert "Precision and recall over the threshold" in page
     assert "neighbors shared" in page
     assert "Best pairwise F1 over the threshold" in ended.out
-    assert "--alpha 0.4" in page
+    assert "--relational-share 0.4" in page
     doubtful = rows_of("d.csv")
     assert list(doubtful[0]) == ["i", "j", "similarity", "attribute", "relational", "reason"]
     apart = [abs(float(row["similarity"]) - 0.5) for row in doubtful]
@@ -219,7 +219,9 @@ def test_bad_requests(people, run):
     )
     assert "at once" in wrong(*COMPARED, "--truth-column", "city", code=2)
     assert "given twice" in wrong(*COMPARED, "--threshold", "0.5", "--set", "threshold=1", code=2)
-    assert "has no parameter 'alpha'" in wrong(*COMPARED, "--alpha", "0.5", code=2)
+    assert "has no parameter 'relational_share'" in wrong(
+        *COMPARED, "--relational-share", "0.5", code=2
+    )
     assert "--threshold must be" in wrong(*COMPARED, "--threshold", "nan", code=2)
     assert "should end in" in wrong(*COMPARED, "--doubtful", "d.npy")
     assert "`sidelight cluster" in wrong("-m", "kmeans", code=2)

@@ -78,7 +78,9 @@ def cheap(method: catalog.Method) -> Any:
 
     Methods for tables of zeros and ones make one of the continuous data of the checks.
     """
-    wanted: dict[str, Any] = {"n_init": 1, "binarize": "mean"}
+    wanted: dict[str, Any] = {"n_init": 1}
+    if method.tags.kind == "coclusterer":
+        wanted["binarize"] = "mean"
     if method.kind.clusters:
         wanted["n_components"] = 3
     return method.cls(**{name: value for name, value in wanted.items() if takes(method, name)})

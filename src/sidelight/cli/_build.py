@@ -75,7 +75,9 @@ class JobCommand(TyperCommand):
         panels: dict[str, list[Any]] = {}
         for one in self.get_params(ctx):
             if one.param_type_name == "argument":
-                panels.setdefault("What to read", []).append((one.metavar, one.help or ""))
+                panels.setdefault("What to read", []).append(
+                    (one.metavar, getattr(one, "help", None) or "")
+                )
             elif (record := one.get_help_record(ctx)) is not None:
                 panel = getattr(one, "rich_help_panel", None) or SCREEN
                 panels.setdefault(panel, []).append(record)

@@ -379,9 +379,13 @@ def write_numbers(k: Any) -> Any:
 # --- requests -----------------------------------------------------------------------------------
 
 
-@functools.cache
 def fields_of(request: type) -> Mapping[str, Field]:
     """Return the declared options of a request by the names of their fields."""
+    return _fields_of(request)
+
+
+@functools.cache
+def _fields_of(request: Any) -> Mapping[str, Field]:
     hints = typing.get_type_hints(request, include_extras=True)
     found = {}
     for one in dataclasses.fields(request):

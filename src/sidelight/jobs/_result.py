@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sidelight.exceptions import SidelightError
 from sidelight.io.inner import write_together
@@ -23,8 +23,12 @@ class Result:
     (``report``) and in files (``write``); a notebook shows what it tells.
     """
 
-    #: Sentences about decisions that were made on the way.
-    notes: tuple[str, ...]
+    if TYPE_CHECKING:  # a field of some results, a property of others
+
+        @property
+        def notes(self) -> tuple[str, ...]:
+            """Sentences about decisions that were made on the way."""
+
     #: Exit code of the command: 1 where the answer is that something is wrong.
     exit_code: int = 0
     #: How to keep what came out, said where nothing was written; None for the usual sentence.

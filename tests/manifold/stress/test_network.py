@@ -152,7 +152,7 @@ def test_an_end_in_full_fall_is_told():
 def test_bad_input_is_explained():
     with pytest.raises(SidelightError, match="All rows are the same"):
         AutoassociativeNetwork().fit(np.ones((4, 3)))
-    with pytest.raises(SidelightError, match="hidden must be"):
+    with pytest.raises(SidelightError, match="hidden_layer_sizes must be"):
         AutoassociativeNetwork(hidden_layer_sizes=()).fit(draw())
     network = AutoassociativeNetwork(random_state=0, max_iter=50).fit(draw())
     with pytest.raises(SidelightError, match="Z has 3 columns; the map has 2 coordinates"):

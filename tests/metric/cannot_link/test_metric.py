@@ -304,7 +304,7 @@ def test_online_steps_are_their_closed_forms(C, held_by, monkeypatch):
     rows = sparse.csr_array(X) if held_by == "sparse pairs" else X
     if held_by in ("pairs", "sparse pairs"):
         monkeypatch.setattr(module, "ALL_DIRECTIONS", 1)
-    model = CannotLinkMetric(C, kernel=np.dot if held_by == "kernel" else "linear")
+    model = CannotLinkMetric(C, base_kernel=np.dot if held_by == "kernel" else "linear")
     first, second = known.cannot_link[:37], known.cannot_link[37:]
     model.partial_fit(rows, constraints=apart(first, 30))
     model.partial_fit(rows, constraints=apart(second, 30))
@@ -334,10 +334,10 @@ def test_linear_kernels_are_linear():
     X, known = random_problem(7)
     new = np.random.default_rng(1).normal(size=(10, 4))
     plain = CannotLinkMetric(0.05, **EXACT).fit(X, constraints=known)
-    given_kernel = CannotLinkMetric(0.05, kernel="precomputed", **EXACT)
+    given_kernel = CannotLinkMetric(0.05, base_kernel="precomputed", **EXACT)
     given_kernel.fit(X @ X.T, constraints=known)
     named = CannotLinkMetric(
-        0.05, kernel="poly", kernel_params={"degree": 1, "gamma": 1.0, "coef0": 3.0}, **EXACT
+        0.05, base_kernel="poly", kernel_params={"degree": 1, "gamma": 1.0, "coef0": 3.0}, **EXACT
     ).fit(X, constraints=known)
     pairs = np.column_stack(np.triu_indices(10, 1))
     expected = plain.pair_distance(pairs, new)
@@ -354,7 +354,7 @@ def test_linear_kernels_are_linear():
 def test_kernel_distances_of_new_rows():
     X, known = random_problem(8)
     new = np.random.default_rng(2).normal(size=(6, 4))
-    model = CannotLinkMetric(kernel="rbf", kernel_params={"gamma": 0.3}, **EXACT)
+    model = CannotLinkMetric(base_kernel="rbf", kernel_params={"gamma": 0.3}, **EXACT)
     model.fit(X, constraints=known)
     k = rbf_kernel(X, new, gamma=0.3)
     i, j = model.cannot_links_.T
@@ -370,7 +370,7 @@ def test_leading_directions_of_a_kernel_are_those_of_the_metric():
     X, known = random_problem(7)
     pairs = np.column_stack(np.triu_indices(30, 1))
     plain = CannotLinkMetric(0.05, n_components=2, **EXACT).fit(X, constraints=known)
-    other = CannotLinkMetric(0.05, n_components=2, kernel="precomputed", **EXACT)
+    other = CannotLinkMetric(0.05, n_components=2, base_kernel="precomputed", **EXACT)
     other.fit(X @ X.T, constraints=known)
     assert other.transform(X @ X.T).shape == plain.transform(X).shape == (30, 2)
     np.testing.assert_allclose(
@@ -443,6 +443,6 @@ def test_warnings_and_wrong_parameters():
     with pytest.raises(ValueError, match="penalty must be a number above 0"):
         CannotLinkMetric(0.0).fit(X, constraints=known)
     with pytest.raises(SidelightError, match="rows to come"):
-        CannotLinkMetric(kernel="precomputed").partial_fit(np.eye(3))
+        CannotLinkMetric(base_kernel="precomputed").partial_fit(np.eye(3))
     with pytest.raises(ValueError, match="square"):
-        CannotLinkMetric(kernel="precomputed").fit(X, constraints=known)
+        CannotLinkMetric(base_kernel="precomputed").fit(X, constraints=known)

@@ -404,7 +404,7 @@ def test_uneven_weights_keep_the_ascent() -> None:
     for sampling in SAMPLINGS:
         model = fit(
             X,
-            sampling=sampling,
+            sampling_unit=sampling,
             constraints=known,
             sample_weight=weight,
             tol=0.0,

@@ -46,7 +46,7 @@ def test_complete_graph_gives_the_inertia_of_k_means() -> None:
     for relations in (None, pairs):
         model = ConnectedKMeans(3, random_state=0).fit(X, relations=relations)
         assert model.objective_ == pytest.approx(
-            KMeans(3, n_init=10, random_state=0).fit(X).objective_
+            KMeans(3, n_init=10, random_state=0).fit(X).inertia_
         )
         assert np.all(np.diff(model.history_) <= 1e-9)
 

@@ -154,7 +154,7 @@ def test_without_relations_it_is_attribute_resolution(threshold: float) -> None:
         ours = CollectiveResolution(threshold, compare=WIDTH_2).fit(X, **params)
         plain = AttributeResolution(threshold, compare=WIDTH_2).fit(X, **params)
         np.testing.assert_array_equal(ours.labels_, plain.labels_)
-        assert ours.alpha_ == 0.0
+        assert ours.relational_share_ == 0.0
 
 
 def test_default_threshold() -> None:
@@ -313,7 +313,9 @@ def test_pairs_and_merges_tell_the_same_story(linkage: str) -> None:
     assert np.all(pairs["similarity"][~pairs["joined"]] < model.threshold_)
     own = merges["kind"] == "similar"
     assert np.all(merges["similarity"][own] >= model.threshold_)
-    mixed = (1 - model.alpha) * merges["attribute"] + model.alpha * merges["relational"]
+    mixed = (1 - model.relational_share) * merges["attribute"] + model.relational_share * merges[
+        "relational"
+    ]
     np.testing.assert_allclose(merges["similarity"][own], mixed[own])
     known_both = (merges["shared"] > 0) | (merges["relational"] != 0.3)
     share = np.divide(

@@ -128,5 +128,5 @@ def test_a_perfect_learner_ends_it():
 def test_bad_shares_are_refused():
     X, _, known = two_blobs()
     for beta in (0.0, 1.0, "all"):
-        with pytest.raises(SidelightError, match="beta must be"):
+        with pytest.raises(SidelightError, match="labeled_share must be"):
             AssembleClassifier(labeled_share=beta).fit(X, known)

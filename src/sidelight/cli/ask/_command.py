@@ -144,7 +144,7 @@ def _number(prepared: Prepared) -> int | None:
     if prepared.method.tags.kind == "classifier":
         return len(prepared.knowledge.label_names) or None
     k = prepared.request.k
-    return None if k is None else int(k)  # type: ignore[arg-type]
+    return None if k is None else int(k)
 
 
 def _talk(

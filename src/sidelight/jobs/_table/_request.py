@@ -123,4 +123,5 @@ def _as_the_method_reads(request: Rows, method: Method | None) -> tuple[Rows, tu
             + " no use."
         )
     told = f"{method.cls.__name__} reads columns as they are: nothing was scaled or encoded."
-    return dataclasses.replace(request, raw=True), (told,)
+    asked: Any = request
+    return dataclasses.replace(asked, raw=True), (told,)

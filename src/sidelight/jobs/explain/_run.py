@@ -45,7 +45,7 @@ class ExplainRun(Result):
     explanation: Explanation
 
     @property
-    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
+    def notes(self) -> tuple[str, ...]:
         """Decisions made on the way."""
         return tuple(self.explanation.notes)
 

@@ -36,7 +36,7 @@ class SampleRun(Result):
     constraints: Constraints
 
     @property
-    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
+    def notes(self) -> tuple[str, ...]:
         """Decisions made on the way."""
         return self.data.notes
 

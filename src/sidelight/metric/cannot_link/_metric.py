@@ -65,12 +65,12 @@ class CannotLinkMetric(PairStream, _MetricBase):
     penalty : float > 0 or "auto", default="auto"
         Price of a unit of slack, in units of ``½‖A‖²``; ``numpy.inf`` for a hard margin. "auto"
         is 1.
-    kernel : str or callable, default="linear"
+    base_kernel : str or callable, default="linear"
         Inner products of rows that the metric is learned in: a name or function that
         :func:`sklearn.metrics.pairwise.pairwise_kernels` takes, or ``"precomputed"`` where ``X``
         holds the kernel of the rows with those of ``fit`` (texts, trees, graphs).
     kernel_params : dict or None, default=None
-        Parameters of ``kernel``, such as ``{"gamma": 0.1}``.
+        Parameters of ``base_kernel``, such as ``{"gamma": 0.1}``.
     n_components : int >= 1 or None, default=None
         Number of leading directions that ``transform`` keeps; all of them by default, where there
         are 1,000 features or rows in pairs at most. Beyond, ``transform`` needs a number;
@@ -88,8 +88,6 @@ class CannotLinkMetric(PairStream, _MetricBase):
         The map ``W``, ``A = W'W``; for the linear kernel.
     row_map_ : ndarray of shape (n_components, n_rows)
         For other kernels the map of ``K(x, S)``, ``S`` the rows of pairs with a weight.
-    learned_ : LearnedMetric
-        The learned metric, also where a map would be too large.
     cannot_links_ : ndarray of shape (n_pairs, 2)
         The cannot-links that were learned from.
     dual_variables_ : ndarray of shape (n_pairs,)
@@ -123,7 +121,7 @@ class CannotLinkMetric(PairStream, _MetricBase):
 
     penalty: Positive | Auto = "auto"
     _: KW_ONLY
-    kernel: str | Callable[..., Any] = "linear"
+    base_kernel: str | Callable[..., Any] = "linear"
     kernel_params: dict[str, Any] | None = None
     n_components: Count | None = None
     max_iter: Count = 100
@@ -143,12 +141,12 @@ class CannotLinkMetric(PairStream, _MetricBase):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.pairwise = self.base_kernel == "precomputed"
         return tags
 
     @property
     def _base(self) -> BaseKernel:
-        return BaseKernel(self.kernel, self.kernel_params)
+        return BaseKernel(self.base_kernel, self.kernel_params)
 
     @property
     def components_(self) -> Array:  # type: ignore[override]

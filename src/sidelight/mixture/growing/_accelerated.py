@@ -79,7 +79,7 @@ class AcceleratedMixture(GaussianEMBase):
     n_cells_ : int
         Number of cells at the end.
     approximation_error_ : float
-        ``L - F`` per row at the end, as far as some rows of every cell tell.
+        ``L - F`` per row at the end, estimated from some rows of every cell.
     search_ : dict of str to ndarray
         One entry for every partition, from coarse to fine: ``n_cells``, ``objective`` (``-F`` per
         row) and ``approximation_error``.
