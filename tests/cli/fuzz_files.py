@@ -395,7 +395,8 @@ def _models() -> list[str]:
         jobs.run(asked).save("rca.skops")
         mixed = ClusterRequest("customers.csv", k=3, truth="class")
         jobs.run(mixed).save("mixed.skops")
-        jobs.run(replace(mixed, k=2, method="constrained-pca")).save("map.skops")
+        flat = EmbedRequest("customers.csv", k=2, method="constrained-pca", truth="class")
+        jobs.run(flat).save("map.skops")
         classes = ClassifyRequest("half.csv", labels="class", raw=True)
         for method in ("harmonic", "tsvm"):
             jobs.run(replace(classes, method=method)).save(f"{method}.skops")

@@ -10,6 +10,7 @@ from scipy.stats import beta, binom
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
+import sidelight
 from sidelight import Constraints, catalog, jobs
 from sidelight._fit.parameters import declared
 from sidelight.evaluation import cross_validated_labels
@@ -347,7 +348,7 @@ def test_columns_that_nothing_can_be_learned_from(column, words, tmp_path):
 
 def test_explanations_of_classes():
     found = fit()
-    explained = jobs.explain(found)
+    explained = sidelight.explain(found)
     assert [profile.class_name for profile in explained.clusters] == NAMES.tolist()
     assert [profile.size for profile in explained.clusters] == list(found.sizes.values())
     assert any("are the classes" in note for note in explained.notes)

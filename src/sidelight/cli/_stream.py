@@ -153,8 +153,8 @@ def _run_stream(
     found = stream.finish()
     screen.note(*found.notes[len(stream.notes) :])
     paths: dict[str, Any] = {} if coordinates is None else {"stream": coordinates}
-    at_end["coordinates"] = at_end.pop("final")
-    paths |= found.write(spreadsheet_safe=spreadsheet_safe, **at_end)
+    outputs = {"coordinates": at_end.pop("final"), **at_end}
+    paths |= found.write(spreadsheet_safe=spreadsheet_safe, **outputs)
     _tell(stream, found, lines, places, screen, paths)
     if problem is not None:
         came = counted(stream.n_rows, "row")

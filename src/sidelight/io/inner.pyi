@@ -8,6 +8,7 @@ from ._columns import class_values as class_values
 from ._columns import close_names as close_names
 from ._columns import column_texts as column_texts
 from ._columns import first_not_a_number as first_not_a_number
+from ._columns import id_values as id_values
 from ._columns import is_number as is_number
 from ._columns import is_text as is_text
 from ._columns import label_values as label_values

@@ -8,7 +8,6 @@ from ._table._applied import Applied as Applied
 from ._table._applied import apply_model as apply_model
 from ._table._classes import ClassesApplied as ClassesApplied
 from ._table._comparison import CompareRun as CompareRun
-from ._table._explain import explain as explain
 from ._table._model import Model as Model
 from ._table._model import load_model as load_model
 from ._table._model import save_model as save_model

@@ -15,8 +15,7 @@ from sidelight._typing import IntArray
 from sidelight._words import worded
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table
-from sidelight.io._columns import close_names, column_texts, id_values, quoted, row_name
-from sidelight.io.formats._formats import read_raw
+from sidelight.io.inner import close_names, column_texts, id_values, quoted, read_raw, row_name
 from sidelight.preparation._cells import CellReader
 from sidelight.preparation._source import as_source
 

@@ -13,8 +13,7 @@ from sidelight._typing import FloatArray
 from sidelight._words import counted, worded
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table
-from sidelight.io._columns import column_texts, is_text, number_column, quoted, row_name
-from sidelight.io.values._numbers import read_numbers
+from sidelight.io.inner import column_texts, is_text, number_column, quoted, read_numbers, row_name
 from sidelight.preparation._texts import encode_texts
 from sidelight.preparation._vocabulary import YES_NO
 

@@ -58,6 +58,7 @@ def rows_named_in(path: str | os.PathLike[str]) -> set[str]:
 
 
 def read_columns(path: Path) -> tuple[dict[str, Array], Trouble]:
+    """Read the columns of a file of statements, and what reports a problem in one of its lines."""
     readers = {"csv": read_csv, "json": _read_json, "parquet": read_parquet}
     read = readers[file_format(path)]
     try:

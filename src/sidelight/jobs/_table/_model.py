@@ -30,7 +30,7 @@ FORMAT = "sidelight-model-2"
 FROM_TABLES = (TablePreparer, TextPreparer, BinaryPreparer)
 
 #: What a model may be made of, besides NumPy and scikit-learn: estimators and their parameters.
-OURS = tuple(f"sidelight.{part}." for part in (*catalog.FAMILIES, "graphs", "preparation"))
+OURS = tuple(f"sidelight.{part}." for part in (*catalog.FAMILIES, "_fit", "graphs", "preparation"))
 HARMLESS = (
     "numpy.dtype",
     "scipy.sparse._csr.csr_array",

@@ -44,6 +44,8 @@ class ExplainRun(Result):
     model: Model
     explanation: Explanation
 
+    advice = "-o explanation.csv keeps all of it as one table."
+
     @property
     def notes(self) -> tuple[str, ...]:
         """Decisions made on the way."""
