@@ -351,7 +351,9 @@ def _others(choose: random.Random, files: Files) -> Case:
     if command in ("predict", "explain"):
         return Case([command, choose.choice(files.models), table])
     if command == "map":
-        return Case(["predict", choose.choice(files.models), table, "-o", "predicted.csv", "--force"])
+        return Case(
+            ["predict", choose.choice(files.models), table, "-o", "predicted.csv", "--force"]
+        )
     if command == "methods":
         return Case(["methods", choose.choice(["kmeans", *words]), "--knowledge", *words[:1]])
     if command == "check":
@@ -369,7 +371,8 @@ def _others(choose: random.Random, files: Files) -> Case:
         protocols = ["random", "level", "disjoint", "balanced", "chunklets", "teachers", "abc"]
         arguments += ["--protocol", choose.choice(protocols), "-o", "drawn.csv", "--force"]
         for name in choose.sample(
-            ["--number", "--level", "--fraction", "--size", "--teachers", "--seed"], choose.choice([1, 2])
+            ["--number", "--level", "--fraction", "--size", "--teachers", "--seed"],
+            choose.choice([1, 2]),
         ):
             arguments += [name, choose.choice(words)]
         return Case(arguments)

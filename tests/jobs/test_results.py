@@ -13,6 +13,7 @@ from sidelight.cluster import find_alternatives
 from sidelight.datasets import example_paths, make_purchases
 from sidelight.jobs._options import fields_of
 from sidelight.jobs._tell import Strong, as_html, text_table
+from sidelight.preparation import TextPreparer
 
 DATA, LINKS = map(str, example_paths())
 
@@ -66,7 +67,10 @@ def test_every_option_that_sets_a_parameter_names_one_that_a_method_has():
     for job in jobs.JOBS.values():
         methods = [m for m in catalog.methods() if m.kind.command == job.name]
         known = {name for method in methods for name in declared(method.cls)}
-        known |= set(inspect.signature(find_alternatives).parameters)  # a search around methods
+        for method in methods:
+            known |= set(inspect.signature(method.cls.fit).parameters)
+        for around in (find_alternatives, TextPreparer):  # a search, and what reads documents
+            known |= set(inspect.signature(around).parameters)
         for field in fields_of(job.request).values():
             if methods and field.option.sets:
                 assert field.option.sets in known, (job.name, field.name)

@@ -115,7 +115,6 @@ class CategorizeRequest(Settings, Ids, Request):
             metavar="N",
             panel=WORDS,
             read=_read_keep,
-            sets="keep_words",
         ),
     ] = KEEP_WORDS
     method: Annotated[str, method("See `sidelight methods`.")] = DEFAULT

@@ -22,9 +22,9 @@ from sidelight.jobs._options import (
 from sidelight.jobs._shared import (
     REPORT,
     TABLES,
-    Fit,
     Ids,
     KnownPairs,
+    Settings,
     Sources,
     Truth,
     main_output,
@@ -93,7 +93,7 @@ def write_blocks(keys: Sequence[Any]) -> tuple[str, ...]:
 
 
 @request
-class ResolveRequest(Fit, Ids, Truth, Sources, KnownPairs, Request):
+class ResolveRequest(Settings, Ids, Truth, Sources, KnownPairs, Request):
     """Which references, how they are compared, and what is known for certain.
 
     ``data`` also takes a data frame, ``constraints`` a :class:`~sidelight.Constraints`, and

@@ -198,7 +198,7 @@ def prepare(request: ResolveRequest) -> ResolveRun:
     """Find out which references of a table mean the same entity."""
     default = COLLECTIVE if request.groups is not None else ALONE
     method = method_for("resolve", request.method or default)
-    estimator = estimator_for(method, _settings(request), request.seed)
+    estimator = estimator_for(method, _settings(request), seed=0)  # nothing is drawn
     data, table, groups, sources = _read(request)
     if request.groups is not None:
         check_takes(method, "relations", ("groups=", "--group-column"))
