@@ -11,7 +11,7 @@ import pyarrow.feather as feather
 import pytest
 
 from sidelight.exceptions import SidelightError
-from sidelight.io import read_table, write_labels, write_table
+from sidelight.io import read_labels, read_table, write_labels, write_table
 from sidelight.io.formats._formats import column_names, read_excel, read_feather, table_format
 
 
@@ -140,12 +140,23 @@ def test_other_spreadsheets_are_to_be_saved_as_xlsx(tmp_path, suffix):
         read_table(path)
 
 
-@pytest.mark.parametrize("name", ["out.xlsx", "out.feather"])
-def test_nothing_is_written_as_a_spreadsheet(tmp_path, name):
+@pytest.mark.parametrize("name", ["out.arrow", "out.feather"])
+def test_files_that_are_read_and_not_written(tmp_path, name):
     with pytest.raises(SidelightError, match="Tables are written as"):
         write_table(tmp_path / name, [[1.0]], ["a"])
     with pytest.raises(SidelightError, match="Labels are kept in"):
         write_labels(tmp_path / name, None, [0])
+
+
+def test_what_is_written_as_xlsx_is_read_again(tmp_path):
+    ids = np.array(["007", "=1+1", "b"])
+    write_table(tmp_path / "t.xlsx", [[1.5], [np.nan], [-2.0]], ["a"], ids=ids)
+    again = read_table(tmp_path / "t.xlsx", id_column="id", allow_missing=True)
+    assert again.ids.tolist() == ids.tolist()
+    np.testing.assert_array_equal(again.X, [[1.5], [np.nan], [-2.0]])
+    write_labels(tmp_path / "l.xlsx", ids, [2, 0, 1], spreadsheet_safe=True)
+    names, labels = read_labels(tmp_path / "l.xlsx")
+    assert (names.tolist(), labels.tolist()) == (["007", "'=1+1", "b"], [2, 0, 1])
 
 
 @pytest.mark.parametrize("suffix", [".feather", ".arrow", ".ipc"])

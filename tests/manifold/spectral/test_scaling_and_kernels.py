@@ -114,7 +114,7 @@ def test_precomputed_kernel() -> None:
     np.testing.assert_allclose(
         model.transform(rbf_kernel(NEW, X, gamma=0.1)), wanted.transform(NEW), atol=1e-10
     )
-    with pytest.raises(SidelightError, match="cannot be told"):
+    with pytest.raises(SidelightError, match="cannot be recovered"):
         model.inverse_transform(model.embedding_)
     skewed = rbf_kernel(X, gamma=0.1)
     skewed[3, 4] += 1

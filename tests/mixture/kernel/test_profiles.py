@@ -228,7 +228,7 @@ def test_objective_never_falls(normalize: bool, kernel: str, reg: float, cloud: 
             kernel=kernel,
             n_neighbors=8,
             normalize=normalize,
-            reg=reg,
+            alpha=reg,
             bandwidth=width,
             init_params=init_params,
             n_init=2,

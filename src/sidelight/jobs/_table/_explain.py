@@ -61,9 +61,9 @@ def explain(model: Any, table: Any = None, *, ids: Sequence[Any] | None = None) 
     --------
     >>> import sidelight
     >>> from sidelight.datasets import example_paths
-    >>> from sidelight.jobs import Request, run
+    >>> from sidelight import jobs
     >>> data, links = example_paths()
-    >>> found = run(Request(data, k=3, constraints=links, drop=["variety"]))
+    >>> found = jobs.run("cluster", data=data, k=3, constraints=links, drop=["variety"])
     >>> explanation = sidelight.explain(found)
     >>> explanation
     <Explanation: 3 clusters of 240 rows, ... traits>
