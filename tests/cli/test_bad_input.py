@@ -134,7 +134,7 @@ BAD = {
 
 #: Cases that only the fit can know, when it has been told what becomes of the columns.
 IN_THE_FIT = {"k too large", "k zero", "contradiction", "infeasible"}
-PREPARED = "2 columns of numbers, scaled to variance 1 (--raw takes them unscaled)\n"
+PREPARED = "2 columns of numbers, scaled to variance 1 (--raw takes them as they are)\n"
 
 
 @pytest.mark.parametrize("case", BAD)

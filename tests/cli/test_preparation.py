@@ -58,7 +58,7 @@ def test_json_and_report_carry_the_preparation(table, run):
 def test_a_table_of_numbers_needs_one_sentence(orchard, run):
     common = ("cluster", orchard[0], "-k", 3, "--drop", "variety")
     words = {
-        (): "6 columns of numbers, scaled to variance 1 (--raw takes them unscaled)",
+        (): "6 columns of numbers, scaled to variance 1 (--raw takes them as they are)",
         ("--scale", "robust"): "6 columns of numbers, scaled by their quartiles",
         ("--scale", "range"): "6 columns of numbers, scaled to range 1",
         ("--scale", "none"): "6 columns of numbers, not scaled",

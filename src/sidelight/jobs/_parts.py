@@ -100,7 +100,8 @@ def preparation_lines(preparer: Any, *, raw: bool) -> list[Told]:
     plain = [name for name, kind, how in plan if kind == "number" and not how]
     others = [row for row in plan if row[0] not in set(plain)]
     if not others:
-        return [f"{counted(len(plain), 'column')} of numbers, {scale} (--raw takes them unscaled)"]
+        columns = f"{counted(len(plain), 'column')} of numbers"
+        return [f"{columns}, {scale} (--raw takes them as they are)"]
     rows = [(_few(plain), "number", "")] if plain else []
     rows += others[:MAX_COLUMNS]
     if len(others) > MAX_COLUMNS:
