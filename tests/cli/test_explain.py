@@ -29,7 +29,7 @@ def test_it_tells_what_the_clusters_are(model, orchard, run):
         "Typical rows: ",
         "Rule: ",
         "of held-out rows",
-        "-o explanation.csv keeps the explanation",
+        "-o explanation.csv keeps all of it as one table",
     ):
         assert words in ended.out
     assert "rows are assigned by their features alone" in ended.err
