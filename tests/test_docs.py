@@ -47,6 +47,11 @@ def test_the_readme_lists_the_methods_of_the_catalog(docs_module: Any) -> None:
     assert docs_module("generate").readme_with_table(text) == text
 
 
+def test_what_is_made_from_the_code_is_kept_as_it_would_be_made_now(docs_module: Any) -> None:
+    for path, text in docs_module("generate").kept().items():
+        assert path.read_text(encoding="utf-8") == text, f"run python docs/generate.py: {path.name}"
+
+
 def test_every_method_is_in_the_reference() -> None:
     from sidelight import catalog
 
