@@ -12,8 +12,8 @@ from sidelight._typing import Array, IntArray
 from sidelight._words import counted
 from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._points import DASHES
-from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._rows import final_step
 from sidelight.pictures._run import shorten
 
 #: Of a larger tree the last merges are drawn, down to so many branches.

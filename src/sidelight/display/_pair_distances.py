@@ -12,8 +12,6 @@ from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._bars import draw_mirrored
-from sidelight.display._rows import as_fitted, dense, final_step, given_of
-from sidelight.display._shapes import cluster_metrics, squared_lengths
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.pictures._histograms import far_end, pair_distances
 from sidelight.pictures._pairs import (
@@ -23,6 +21,9 @@ from sidelight.pictures._pairs import (
     known_distances,
     pair_lengths,
 )
+from sidelight.pictures._projection import dense
+from sidelight.pictures._rows import as_fitted, final_step, given_of
+from sidelight.pictures._shapes import cluster_metrics, squared_lengths
 
 _WORDS = {"together": "belong together (up)", "apart": "belong apart (down)"}
 

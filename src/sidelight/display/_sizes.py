@@ -12,10 +12,11 @@ from sidelight._typing import Array, IntArray
 from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._clusters import ClusterDisplay
 from sidelight.display._draw._bars import draw_bars
-from sidelight.display._rows import final_step, plain_labels
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._bars import Bars
+from sidelight.pictures._rows import final_step, plain_labels
 from sidelight.pictures._sizes import cluster_sizes
+from sidelight.pictures.clusters._map import color_numbers
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -93,7 +94,7 @@ class SizesDisplay(Display):
             bounds=getattr(model, "size_bounds_", None),
             n_outside=int(np.count_nonzero(labels < 0)),
             title=type(model).__name__,
-            codes=None if like is None else like.color_numbers(names),
+            codes=None if like is None else color_numbers(like.picture, names),
         ).plot(ax)
 
     @classmethod

@@ -17,6 +17,8 @@ class Picture:
         What can be seen, for a reader who cannot see it.
     axis_titles : tuple of str
         Titles of the horizontal and of the vertical axis.
+    heading : str
+        What Matplotlib writes above the picture; a page has headings of its own.
     note : str
         What is to be known besides.
     css : str
@@ -28,6 +30,7 @@ class Picture:
     title: str
     text: str
     axis_titles: tuple[str, str] = ("", "")
+    heading: str = ""
     note: str = ""
     css: str = ""
     size: tuple[int, int] = (420, 156)

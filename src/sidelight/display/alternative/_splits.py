@@ -12,8 +12,8 @@ from sidelight._typing import Array
 from sidelight.constraints import as_known_splits
 from sidelight.display._canvas import Display, check_matplotlib
 from sidelight.display._clusters import ClusterDisplay
-from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._rows import final_step
 
 #: So many panels stand side by side.
 ACROSS = 4

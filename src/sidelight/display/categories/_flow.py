@@ -7,9 +7,9 @@ from typing import Any, Self
 
 from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._cells import draw_cells
-from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._cells import shares_of_rows
+from sidelight.pictures._rows import final_step
 from sidelight.pictures.categories._flows import Flows, flows_of
 
 #: Of more categories, or classes, the largest are drawn.

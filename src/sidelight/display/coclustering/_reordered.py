@@ -12,8 +12,8 @@ from sidelight._typing import FloatArray, IntArray
 from sidelight.constraints import Ordering
 from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._cells import draw_cells
-from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._rows import final_step
 from sidelight.pictures.coclustering._blocks import TableBlocks, binned, is_paired, table_blocks
 from sidelight.pictures.coclustering._pictures import table_cells
 

@@ -79,5 +79,6 @@ class TimelineDisplay(Display):
 
     def _draw(self, inks: Inks) -> None:
         picture = cluster_lanes(self.line, self.names)
-        self.bars_, self.jumps_ = draw_lanes(self.ax_, picture, inks)
+        drawn = draw_lanes(self.ax_, picture, inks)
+        self.bars_, self.jumps_ = drawn.bars, drawn.marks
         set_titles(self.ax_, picture.axis_titles, self.title, picture.note)

@@ -10,8 +10,8 @@ import numpy as np
 from sidelight.constraints.inner import plain, read_classes
 from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._curves import draw_curves
-from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._rows import final_step
 from sidelight.pictures.relational._curve import ResolutionCurve, curve_of, rates, threshold_of
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from sidelight.constraints import as_relations
 from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._cells import draw_cells, layer_legend
-from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._rows import final_step
 from sidelight.pictures.relational._blocks import SignBlocks, sign_blocks, sign_cells
 
 #: Of more objects the largest groups of linked clusters are drawn.
