@@ -21,7 +21,7 @@ def som(blobs):
 
 
 def polygons(display):
-    return np.array([path.vertices[:-1] for path in display.cells_.get_paths()])
+    return np.array([path.vertices[:-1] for path in display.drawn_.cells.get_paths()])
 
 
 def area(cells):
@@ -32,10 +32,10 @@ def area(cells):
 def test_u_matrix_is_the_mean_distance_to_the_neighbors(som, ax):
     display = MapDisplay.from_estimator(som, ax=ax)
     corner = np.linalg.norm(som.means_[[1, 5]] - som.means_[0], axis=1).mean()
-    assert display.values[0] == pytest.approx(corner)
+    assert display.picture.values[0] == pytest.approx(corner)
     inner = np.linalg.norm(som.means_[[1, 5, 7, 11]] - som.means_[6], axis=1).mean()
-    assert display.values[6] == pytest.approx(inner)
-    np.testing.assert_allclose(display.cells_.get_array(), display.values)
+    assert display.picture.values[6] == pytest.approx(inner)
+    np.testing.assert_allclose(display.drawn_.cells.get_array(), display.picture.values)
     np.testing.assert_allclose(polygons(display).mean(axis=1), som.node_positions_, atol=1e-9)
 
 
@@ -54,39 +54,44 @@ def test_component_plane_is_in_the_units_of_its_column(blobs, ax):
     model = SelfOrganizingMixture((3, 3)).fit(table)
     for feature in ("c", 2):
         display = MapDisplay.from_estimator(model, kind="component", feature=feature, ax=ax)
-        np.testing.assert_array_equal(display.values, model.means_[:, 2])
-        assert display.value_title == "c"
+        np.testing.assert_array_equal(display.picture.values, model.means_[:, 2])
+        assert display.picture.value_title == "c"
 
 
 def test_hits_are_areas(som, blobs, ax):
     display = MapDisplay.from_estimator(som, kind="hits", ax=ax)
     counts = np.bincount(som.winners_, minlength=20)
-    np.testing.assert_array_equal(display.values, counts)
+    np.testing.assert_array_equal(display.picture.values, counts)
     np.testing.assert_allclose(
         area(polygons(display)) / area(polygons(display)).max(), counts / counts.max(), atol=1e-9
     )
     few = MapDisplay.from_estimator(som, blobs[0][:7], kind="hits", ax=ax)
-    assert few.values.sum() == 7
+    assert few.picture.values.sum() == 7
     assert "rows" in ax.get_title()
 
 
 def test_grid_joins_neighbors_over_the_rows(som, blobs, ax):
     display = MapDisplay.from_estimator(som, blobs[0], kind="grid", features=[1, 3], ax=ax)
-    np.testing.assert_allclose(display.nodes, som.means_[:, [1, 3]])
-    assert len(display.lines_.get_segments()) == 3 * 5 + 4 * 4
-    assert len(display.points_.get_offsets()) == 60
+    nodes = display.drawn_.marks["node"].get_offsets()
+    np.testing.assert_allclose(nodes, som.means_[:, [1, 3]])
+    ends = np.sort(np.array(display.drawn_.lines["edges"].get_segments()), axis=1)
+    np.testing.assert_array_equal(ends, np.sort(np.asarray(nodes)[som.edges_], axis=1))
+    assert len(ends) == 3 * 5 + 4 * 4
+    assert len(display.drawn_.points.get_offsets()) == 60
     plane = MapDisplay.from_estimator(som, blobs[0], kind="grid", ax=ax)
-    assert plane.nodes.shape == (20, 2)
+    assert plane.drawn_.marks["node"].get_offsets().shape == (20, 2)
 
 
 def test_lines_of_nodes_and_pipelines_are_drawn(blobs, ax):
     line = GenerativeTopographicMap((6,)).fit(blobs[0])
     display = MapDisplay.from_estimator(line, ax=ax)
-    assert np.ptp(display.nodes[:, 1]) == 0
+    assert np.ptp(display.picture.places[:, 1]) == 0
     pipeline = make_pipeline(StandardScaler(), KohonenMap((3, 3))).fit(blobs[0])
-    assert MapDisplay.from_estimator(pipeline, blobs[0], kind="hits", ax=ax).values.sum() == 60
+    assert (
+        MapDisplay.from_estimator(pipeline, blobs[0], kind="hits", ax=ax).picture.values.sum() == 60
+    )
     over = MapDisplay.from_estimator(pipeline, blobs[0], kind="grid", ax=ax)
-    assert np.abs(over.xy).max() < 5
+    assert np.abs(over.picture.xy).max() < 5
 
 
 def test_a_torus_has_edges_around_its_ends(blobs):

@@ -267,7 +267,11 @@ class TestCells:
             near = np.linalg.norm(cells[one][:, None] - cells[other], axis=2) < 1e-9
             assert near.sum() == 2
         picture = grid_cells(places, edges, np.arange(20.0), hexagonal=True, title="t")
-        assert svg_of(picture).count("<path") == len(draw_nodes(ax, picture).get_paths()) == 20
+        assert (
+            svg_of(picture).count("<path")
+            == len(draw_nodes(ax, picture, inks_of(ax)).cells.get_paths())
+            == 20
+        )
 
 
 def test_lanes_cover_the_order_and_mark_the_jumps(ax):
@@ -280,7 +284,8 @@ def test_lanes_cover_the_order_and_mark_the_jumps(ax):
         "cluster 1 comes again at f",
     ]
     svg = svg_of(picture)
-    bars, marks = draw_lanes(ax, picture, inks_of(ax))
+    drawn = draw_lanes(ax, picture, inks_of(ax))
+    bars, marks = drawn.bars, drawn.marks
     assert svg.count('class="jump"') == len(marks.get_xdata()) == 2
     assert svg.count("<rect") == sum(len(lane.get_paths()) for lane in bars) == len(picture.spans)
 

@@ -93,7 +93,7 @@ class Display:
     def _begin(self, ax: Any, size: tuple[float, float] = (6.4, 4.8)) -> Inks:
         """Take the axes that were given, or new ones, and find out what can be read on them."""
         check_matplotlib(type(self).__name__)
-        self.ax_ = _new_axes(size) if ax is None else _one_axes(ax)
+        self.ax_ = new_axes(size) if ax is None else one_axes(ax)
         self.figure_ = self.ax_.figure
         return inks_of(self.ax_)
 
@@ -139,14 +139,15 @@ def check_matplotlib(what: str) -> None:
         ) from error
 
 
-def _new_axes(size: tuple[float, float]) -> Any:
+def new_axes(size: tuple[float, float]) -> Any:
     """Axes in a new figure of pyplot, which a notebook shows by itself."""
     import matplotlib.pyplot as plt
 
     return plt.subplots(figsize=size, layout="constrained")[1]
 
 
-def _one_axes(ax: Any) -> Any:
+def one_axes(ax: Any) -> Any:
+    """One axes; of several it is not clear which are meant."""
     if not hasattr(ax, "add_collection"):
         raise InvalidRequest(
             f"ax is one Axes of Matplotlib, got {type(ax).__name__}; of several axes pass one, "

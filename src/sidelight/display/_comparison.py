@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._typing import Array
-from sidelight.display._canvas import Display
+from sidelight.display._display import Display
 from sidelight.evaluation import Comparison
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._bars import Bars

@@ -17,10 +17,10 @@ from sidelight.constraints.inner import align, check_one_index
 from sidelight.display._canvas import Display, Inks, casing, check_matplotlib, set_titles
 from sidelight.display._draw._points import draw_points, explain, name_points
 from sidelight.display._layout import place_components
-from sidelight.display._rows import axis_titles_of, given_of, plain_labels
 from sidelight.exceptions import SidelightError
 from sidelight.pictures._points import Points, link_lines
 from sidelight.pictures._projection import project
+from sidelight.pictures._rows import given_of, plain_labels
 from sidelight.pictures._run import shorten
 from sidelight.pictures._selection import Links, contains_pairs
 
@@ -143,7 +143,7 @@ default=None
         else:
             given = given_of(None, X, known, feature_names)
             projection = project(given.source, rows, given.feature_names, np.random.default_rng(0))
-            xy, axis_titles = projection.xy, axis_titles_of(projection)
+            xy, axis_titles = projection.xy, projection.axis_titles
         hubs = _means(xy, component)
         spokes = _spokes(known, rows, xy, hubs[component])
         class_names, between = _classes(known, rows, hubs[component])

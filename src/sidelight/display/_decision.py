@@ -14,17 +14,16 @@ from sidelight._words import counted
 from sidelight.constraints import Constraints
 from sidelight.display._canvas import Display, check_matplotlib, set_titles
 from sidelight.display._draw._points import draw_points, explain
-from sidelight.display._rows import (
+from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._points import DOUBTFUL, GIVEN, Points, Regions, link_lines
+from sidelight.pictures._projection import Projection
+from sidelight.pictures._rows import (
     as_fitted,
-    axis_titles_of,
     final_step,
     given_of,
     plane_of,
     sampled_note,
 )
-from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._points import DOUBTFUL, GIVEN, Points, Regions, link_lines
-from sidelight.pictures._projection import Projection
 from sidelight.pictures._run import Given, Partition, Run
 from sidelight.pictures._selection import Links, no_links, select, stated_links
 from sidelight.pictures.classes._decisions import (
@@ -181,7 +180,7 @@ class DecisionDisplay(Display):
             doubtful=doubtful[rows],
             links=selection.links,
             regions=shades,
-            axis_titles=axis_titles_of(projection),
+            axis_titles=projection.axis_titles,
             title=f"{type(final).__name__}: {said}",
             note="; ".join(note for note in notes if note),
         ).plot(ax, **options)

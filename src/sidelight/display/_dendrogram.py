@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._words import counted
-from sidelight.display._canvas import Display
-from sidelight.display._rows import final_step
+from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._points import Points
+from sidelight.pictures._rows import final_step
 from sidelight.pictures._trees import merge_tree
 
 
@@ -76,4 +76,4 @@ class DendrogramDisplay(Display, kind=Points):
     @property
     def _options(self) -> Mapping[str, Any]:
         size = float(np.clip(2_000 / len(self.picture.xy), 10, 34))
-        return {"marker": "s", "s": size, "clip_on": False, "zorder": 3, "legend": False}
+        return {"marker": "s", "s": size, "linewidths": 1.5, "clip_on": False, "zorder": 3}

@@ -12,20 +12,18 @@ from scipy.special import logsumexp
 from sidelight._typing import Array, IntArray
 from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._points import draw_points
-from sidelight.display._rows import (
+from sidelight.engine import as_rows
+from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._points import Points
+from sidelight.pictures._projection import Projection, dense
+from sidelight.pictures._rows import (
     as_fitted,
-    axis_titles_of,
-    dense,
     final_step,
     has_gaps,
     plane_of,
     readable,
     sampled_note,
 )
-from sidelight.engine import as_rows
-from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._points import Points
-from sidelight.pictures._projection import Projection
 from sidelight.pictures._run import sample_rows
 from sidelight.pictures._selection import MAX_POINTS
 
@@ -158,7 +156,7 @@ class DensityDisplay(Display):
             xy=projection.xy,
             codes=np.asarray(estimator.predict(as_fitted(estimator, X, taken)), np.int64),
             kind=kind,
-            axis_titles=axis_titles_of(projection),
+            axis_titles=projection.axis_titles,
             title=type(model).__name__,
             note=", ".join(filter(None, [_said(kind, grid), sampled_note(len(rows), n_rows)])),
         ).plot(ax, **options)

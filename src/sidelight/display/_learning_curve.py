@@ -11,8 +11,9 @@ from sklearn.base import clone
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.constraints.inner import plain
-from sidelight.display._canvas import Display, check_matplotlib
+from sidelight.display._canvas import check_matplotlib
 from sidelight.display._convergence import named
+from sidelight.display._display import Display
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._curves import Curves

@@ -11,14 +11,16 @@ from scipy import sparse
 
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
-from sidelight.display._canvas import Display, Inks, set_titles
+from sidelight.display._canvas import Inks, set_titles
+from sidelight.display._display import Display
 from sidelight.display._draw._bars import draw_mirrored
-from sidelight.display._rows import as_fitted, dense, final_step, given_of
-from sidelight.display._shapes import cluster_metrics, squared_lengths
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.pictures._bars import Bars
 from sidelight.pictures._histograms import pair_distances
 from sidelight.pictures._pairs import Mapped, known_distances, order_in_words, pair_lengths
+from sidelight.pictures._projection import dense
+from sidelight.pictures._rows import as_fitted, final_step, given_of
+from sidelight.pictures._shapes import cluster_metrics, squared_lengths
 
 
 class PairDistancesDisplay(Display, kind=Bars):

@@ -7,8 +7,8 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight.display._canvas import Display
 from sidelight.display._convergence import named
+from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._curves import Curve, Curves
 from sidelight.pictures._scores import search

@@ -6,12 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from sidelight.display._canvas import Display
 from sidelight.display._clusters import ClusterDisplay
-from sidelight.display._rows import final_step, plain_labels
+from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._bars import Bars
+from sidelight.pictures._rows import final_step, plain_labels
 from sidelight.pictures._sizes import cluster_sizes
+from sidelight.pictures.clusters._map import color_numbers
 
 
 class SizesDisplay(Display, kind=Bars):
@@ -61,7 +62,7 @@ class SizesDisplay(Display, kind=Bars):
             sizes,
             getattr(model, "size_bounds_", None),
             n_outside=int(np.count_nonzero(labels < 0)),
-            colors=None if like is None else like.color_numbers(names),
+            colors=None if like is None else color_numbers(like.picture, names),
             heading=type(model).__name__,
         )
         return cls(picture).plot(ax)

@@ -10,9 +10,9 @@ from sidelight._typing import FloatArray
 from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._convergence import named
 from sidelight.display._draw._curves import draw_curves
-from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._progress import by_step
+from sidelight.pictures._rows import final_step
 from sidelight.pictures.classes._decisions import class_names
 from sidelight.pictures.classes._rounds import curves_of, mean_by_round
 

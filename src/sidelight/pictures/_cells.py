@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -134,12 +135,15 @@ class Nodes(Picture):
         Corners of a cell around its node.
     value_title : str
         What the numbers are, beside their scale.
+    look : {"color", "grey", "size"}
+        Whether large numbers are bright, dark or in large cells.
     """
 
     places: FloatArray
     values: FloatArray
     outline: FloatArray
     value_title: str = ""
+    look: Literal["color", "grey", "size"] = "color"
     css: str = "nodes"
 
 

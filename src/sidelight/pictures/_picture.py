@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -17,6 +18,8 @@ class Picture:
         What can be seen, for a reader who cannot see it.
     axis_titles : tuple of str
         Titles of the horizontal and of the vertical axis.
+    heading : str
+        What Matplotlib writes above the picture; a page has headings of its own.
     note : str
         What is to be known besides.
     css : str
@@ -28,6 +31,11 @@ class Picture:
     title: str
     text: str
     axis_titles: tuple[str, str] = ("", "")
+    heading: str = ""
     note: str = ""
     css: str = ""
     size: tuple[int, int] = (420, 156)
+
+    def headed(self, heading: str) -> Self:
+        """Return the same picture with another heading."""
+        return replace(self, heading=heading)

@@ -20,6 +20,9 @@ from sidelight.pictures._shapes import Shape
 #: those whose class is in doubt, centers of clusters, and rows that were added last.
 WRONG, GIVEN, DOUBTFUL, CENTER, NEW = "wrong", "given", "doubtful", "center", "new"
 
+#: Nodes of a grid that was bent to the rows, which stand out among these.
+NODE = "node"
+
 Role = Literal["plain", "wrong", "ink", "faint", "group"]
 
 
@@ -32,7 +35,7 @@ class Lines:
     name : str
         What the lines are.
     pairs : ndarray of int, shape (m, 2)
-        Places of both ends among the points.
+        Numbers of both ends among the points.
     role : {"plain", "wrong", "ink", "faint", "group"}
         How they stand out: as usual, in red above the points, in the color of the text, in light
         grey, or in the color of the group of their first end.
@@ -42,8 +45,12 @@ class Lines:
         Whether they are dashed.
     numbers : ndarray of int, shape (m,), default=None
         Numbers of the lines, by which the script of a page finds them.
-    label : str
-        What a legend says; the name and the number of lines by default.
+    label : str or None
+        What a legend says; the name and the number of lines by default, nothing where it is None.
+    places : ndarray of shape (m, n_corners, 2), default=None
+        Corners of lines that do not join points.
+    codes : ndarray of int, shape (m,), default=None
+        Number of the color of every such line, -1 for none.
     """
 
     name: str
@@ -52,7 +59,60 @@ class Lines:
     css: str = "s"
     dashed: bool = False
     numbers: IntArray | None = None
-    label: str = ""
+    label: str | None = ""
+    places: FloatArray | None = None
+    codes: IntArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.pairs if self.places is None else self.places)
+
+    def ends(self, xy: FloatArray) -> FloatArray:
+        """Corners of every line between points at some places, shape (m, n_corners, 2)."""
+        return xy[self.pairs] if self.places is None else self.places
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """A text in the plane.
+
+    Attributes
+    ----------
+    text : str
+        What is written.
+    place : ndarray of shape (2,)
+        Where.
+    role : {"beside", "wrong", "middle"}
+        Beside a point, in red beside a point that is wrong, or around its place.
+    """
+
+    text: str
+    place: FloatArray
+    role: Literal["beside", "wrong", "middle"] = "beside"
+
+
+@dataclass(frozen=True, eq=False)
+class Heights:
+    """Heights over the plane, or over the horizontal axis.
+
+    Attributes
+    ----------
+    x : ndarray of shape (nx,)
+        Places along the horizontal axis.
+    y : ndarray of shape (ny,), default=None
+        Places along the vertical axis; None for heights over a line, which are a curve.
+    values : ndarray of shape (ny, nx) or (nx,)
+        The heights.
+    levels : ndarray of shape (m,)
+        Heights of contours, ascending.
+    names : sequence of str
+        What is written on each contour.
+    """
+
+    x: FloatArray
+    y: FloatArray | None
+    values: FloatArray
+    levels: FloatArray
+    names: Sequence[str] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +144,12 @@ class Points(Picture):
         Number of the color of every point, -1 for none.
     n_colors : int
         Number of colors.
+    rows : ndarray of int, shape (n,), default=None
+        Which rows of the data the points are, where not all of them are drawn.
+    values : ndarray of shape (n,), default=None
+        Numbers that color the points instead, on a scale.
+    value_title : str
+        What these numbers are.
     others : ndarray of int, shape (n,), default=None
         Numbers of other colors, to which a page can switch.
     classes : sequence of str
@@ -92,6 +158,10 @@ class Points(Picture):
         What every point says when the pointer rests on it.
     names : dict of int to str
         Names of groups, written at their middle, by the number of their color.
+    listed : bool
+        Whether these names stand in a legend instead.
+    texts : sequence of Text
+        Names of points, and other texts.
     marks : dict of str to ndarray of bool, shape (n,)
         Rows that stand out, by what they are.
     lines : sequence of Lines
@@ -102,8 +172,15 @@ class Points(Picture):
         Centers of groups.
     regions : Regions, default=None
         Colors of the plane.
-    axes : {"plane", "strip", "components", "none"}
-        What the axes mean: both, the horizontal one, directions without numbers, or nothing.
+    heights : Heights, default=None
+        What rises over the plane, as contours, or over the horizontal axis, as a curve.
+    limits : tuple of two tuples of float, default=None
+        Ends of both axes; by default those of what is drawn.
+    ticks : sequence of tuple of float and str
+        Places and texts along the horizontal axis; the vertical one has numbers then.
+    axes : {"plane", "strip", "heights", "components", "layout", "none"}
+        What the axes mean: both, the horizontal one, the vertical one, directions without numbers,
+        which points are near each other, or nothing.
     equal : bool
         Whether a unit is as long to the right as upwards.
     interactive : bool
@@ -113,16 +190,24 @@ class Points(Picture):
     xy: FloatArray
     codes: IntArray
     n_colors: int = 1
+    rows: IntArray | None = None
+    values: FloatArray | None = None
+    value_title: str = ""
     others: IntArray | None = None
     classes: Sequence[str] = ()
     titles: Sequence[str] = ()
     names: Mapping[int, str] = field(default_factory=dict)
+    listed: bool = False
+    texts: Sequence[Text] = ()
     marks: Mapping[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
     lines: Sequence[Lines] = ()
     shapes: Sequence[Shape] = ()
     centers: FloatArray = field(default_factory=lambda: np.zeros((0, 2)))
     regions: Regions | None = None
-    axes: Literal["plane", "strip", "components", "none", "map"] = "none"
+    heights: Heights | None = None
+    limits: tuple[tuple[float, float], tuple[float, float]] | None = None
+    ticks: Sequence[tuple[float, str]] = ()
+    axes: Literal["plane", "strip", "components", "none", "map", "layout", "heights"] = "none"
     equal: bool = False
     css: str = "scatter"
     size: tuple[int, int] = (800, 452)
@@ -161,9 +246,23 @@ def regions_on(
         low + (high - low) * (np.arange(n) + 0.5) / n
         for (low, high), n in zip((frame_of(xy[:, 0]), frame_of(xy[:, 1])), shape, strict=True)
     )
+    return color_plane(x, y, color_of)
+
+
+def color_plane(
+    x: FloatArray, y: FloatArray, color_of: Callable[[FloatArray], IntArray]
+) -> Regions:
+    """Colors at the places of a grid, which a function gives for an array of shape (m, 2)."""
     across, up = np.meshgrid(x, y)
     codes = color_of(np.column_stack([across.ravel(), up.ravel()]))
     return Regions(x, y, np.asarray(codes, np.int64).reshape(across.shape))
+
+
+def around(xy: FloatArray, n: int, margin: float = 0.05) -> list[FloatArray]:
+    """Places along each axis, from a little before the points to a little behind them."""
+    low, high = xy.min(axis=0), xy.max(axis=0)
+    beyond = np.where(high > low, margin * (high - low), 1.0)
+    return [np.linspace(a, b, n) for a, b in zip(low - beyond, high + beyond, strict=True)]
 
 
 def small_map(

@@ -41,6 +41,16 @@ class Projection:
     origin: Array
     """Where the picture has its zero, in the space of the features."""
 
+    def place(self, points: Any) -> Array:
+        """Places of centers and the like in the picture."""
+        places: Array = (dense(points) - self.origin) @ self.axes
+        return places
+
+    @property
+    def axis_titles(self) -> tuple[str, str]:
+        """Titles of both axes; the height of a strip means nothing, and says so."""
+        return self.titles[0], self.titles[1] or "(random height)"
+
 
 def project(
     source: RowSource,
@@ -51,7 +61,7 @@ def project(
     """Lay out ``rows`` of ``source`` in the plane."""
     taken = source.take(rows)
     if source.n_features == 1:
-        values = _dense(taken)[:, 0]
+        values = dense(taken)[:, 0]
         jitter = rng.uniform(-1.0, 1.0, len(values))
         note = "The only feature runs to the right; the height is random, to tell rows apart."
         xy = np.column_stack([values, jitter])
@@ -60,7 +70,7 @@ def project(
     if source.n_features == 2:
         titles = (feature_names[0], feature_names[1])
         note = "The two features as they are."
-        return Projection("plane", _dense(taken), titles, note, np.eye(2), np.zeros(2))
+        return Projection("plane", dense(taken), titles, note, np.eye(2), np.zeros(2))
     sample = _sample(source, rng)
     mean, axes, shares = leading_components(sample)
     xy = np.asarray(taken @ axes, dtype=np.float64) - mean @ axes
@@ -111,9 +121,9 @@ def _sample(source: RowSource, rng: np.random.Generator) -> Any:
     return source.take(sample_rows(source.n_rows, wanted, rng))
 
 
-def _dense(block: Any) -> Array:
-    dense = block.toarray() if sparse.issparse(block) else block
-    return np.asarray(dense, dtype=np.float64)
+def dense(rows: Any) -> Array:
+    """Rows as a dense array of floats."""
+    return np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
 
 
 def _total_scatter(sample: Any, mean: Array) -> float:
@@ -134,7 +144,7 @@ def _from_covariance(sample: Any, mean: Array) -> tuple[Array, Array]:
 
 
 def _from_few_rows(sample: Any, mean: Array) -> tuple[Array, Array]:
-    _, singular, right = np.linalg.svd(_dense(sample) - mean, full_matrices=False)
+    _, singular, right = np.linalg.svd(dense(sample) - mean, full_matrices=False)
     axes = np.zeros((len(mean), 2))
     found = min(2, len(singular))
     axes[:, :found] = right[:found].T

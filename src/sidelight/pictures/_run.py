@@ -153,7 +153,7 @@ def make_given(
         truth=None if labels_true is None else _classes(labels_true),
         constraints=constraints,
         ids=_ids(constraints, X) if ids is None else ids,
-        feature_names=_feature_names(feature_names, X, estimator, source.n_features),
+        feature_names=feature_names_of(feature_names, X, estimator, source.n_features),
     )
 
 
@@ -247,9 +247,10 @@ def _classes(labels_true: Any) -> Partition:
     return Partition(np.asarray(codes, dtype=np.int64), names)
 
 
-def _feature_names(
+def feature_names_of(
     given: Sequence[str] | None, X: Any, estimator: Any, n_features: int
 ) -> tuple[str, ...]:
+    """Names of the features: those given, else of a data frame, else of the fit, else numbers."""
     columns = getattr(X, "columns", None)
     if given is not None:
         names = [str(name) for name in given]

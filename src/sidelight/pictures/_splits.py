@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from sidelight._typing import Array
-from sidelight.constraints import KnownSplits
+from sidelight.constraints import Constraints, KnownSplits
 from sidelight.evaluation import similarity_to_splits
 from sidelight.pictures._cells import Cells, shares_of_rows
+from sidelight.pictures._points import Points
+from sidelight.pictures._rows import run_of_labels
 from sidelight.pictures._run import Partition
+from sidelight.pictures.clusters._map import cluster_map
 
 #: Numbers are written into tables of at most so many cells.
 MAX_WRITTEN = 200
@@ -37,6 +43,45 @@ def _part(edges: Array, part: int) -> str:
     if part == len(edges):
         return f"{edges[-1]:.4g} and more"
     return f"{edges[part - 1]:.4g} to {edges[part]:.4g}"
+
+
+def split_maps(
+    X: Any,
+    known: KnownSplits,
+    found: Sequence[Any],
+    constraints: Constraints | None = None,
+    feature_names: Sequence[str] | None = None,
+    features: Sequence[Any] | None = None,
+) -> tuple[Points, ...]:
+    """The same map of the rows for every known split in classes and every one that was found.
+
+    Parameters
+    ----------
+    X : array, CSR matrix or data frame of shape (n_samples, n_features)
+        The rows.
+    known : KnownSplits
+        Splits that were known.
+    found : sequence of array-like of shape (n_samples,)
+        Clusters of the rows.
+    constraints : Constraints, default=None
+        What was known besides.
+    feature_names : sequence of str, default=None
+        Names of the features.
+    features : sequence of two names or numbers, default=None
+        Features to draw; by default both of two, or principal components of more.
+    """
+    splits = {
+        name: classes[codes].astype(str)
+        for name, codes, classes in zip(
+            known.split_names, known.codes.T, known.class_names, strict=True
+        )
+    }
+    splits |= {f"alternative {number}": one for number, one in enumerate(found, start=1)}
+    maps = []
+    for name, labels in splits.items():
+        run = run_of_labels(X, labels, constraints, feature_names)
+        maps.append(cluster_map(run, features=features).headed(name))
+    return tuple(maps)
 
 
 def contingency(known: KnownSplits, labels: Array) -> Cells:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -56,9 +57,10 @@ def merge_tree(linkage: Array, labels: IntArray, names: Sequence[str] | None = N
         rows=tree.leaves,
         titles=said,
         lines=[
-            Lines("branches", NO_PAIRS, "group", places=tree.corners[joined], codes=codes[joined]),
-            Lines("forbidden", NO_PAIRS, "faint", dashed=True, places=tree.corners[~joined]),
+            _lines("branches", "group", tree.corners[joined], codes[joined]),
+            _lines("forbidden", "plain", tree.corners[~joined], dashed=True),
         ],
+        axes="heights",
         limits=((0.0, _STEP * n_leaves), (0.0, tree.top)),
         ticks=[
             (float(x), shorten(said[at], _LONGEST_NAME)) for at, x in enumerate(places) if named
@@ -66,6 +68,18 @@ def merge_tree(linkage: Array, labels: IntArray, names: Sequence[str] | None = N
         axis_titles=("rows" if n_leaves == n else "rows and subtrees", "height of the merge"),
         note=", ".join(notes),
     )
+
+
+def _lines(
+    name: str,
+    role: Literal["group", "plain"],
+    corners: FloatArray,
+    codes: IntArray | None = None,
+    *,
+    dashed: bool = False,
+) -> Lines:
+    no_pairs = np.zeros((0, 2), np.int64)
+    return Lines(name, no_pairs, role, dashed=dashed, label=None, places=corners, codes=codes)
 
 
 @dataclass(frozen=True)

@@ -113,19 +113,19 @@ def _points(ax: Any, picture: Bars, inks: Inks) -> DrawnBars:
     """Draw points with error bars, the first bar on top, and columns of texts beside them."""
     drawn, apart = DrawnBars(), 0.18
     height = np.arange(len(picture))[::-1].astype(np.float64)
-    looks = (
+    looks: tuple[dict[str, Any], ...] = (
         {"fmt": "o", "color": inks.groups(1)[0], "markersize": 6.5},
         {"fmt": "D", "color": inks.soft, "markerfacecolor": inks.page, "markersize": 5},
     )
-    ends = {"elinewidth": 1.6, "capsize": 3}
-    for series, look, offset in reversed(list(zip(picture.series, looks, (apart, -apart)))):
+    ends: dict[str, Any] = {"elinewidth": 1.6, "capsize": 3}
+    for number, series in reversed(list(enumerate(picture.series))):
         drawn.bars[series.name] = ax.errorbar(
             series.values,
-            height + offset,
+            height + (apart, -apart)[number],
             xerr=series.errors,
             label=series.label or series.name,
             **ends,
-            **look,
+            **looks[number],
         )
     if picture.chosen is not None:
         at = (picture.series[0].values[[picture.chosen]], height[[picture.chosen]] + apart)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,8 +40,16 @@ class DrawnCells:
     texts: list[Any] = field(default_factory=list)
 
 
-def draw_cells(ax: Any, picture: Cells, inks: Inks) -> DrawnCells:
-    """Draw a table of cells with its frames, borders, texts and names."""
+def draw_cells(ax: Any, picture: Cells, inks: Inks, *, legend: bool = True) -> DrawnCells:
+    """Draw a table of cells with its frames, borders, texts and names.
+
+    Parameters
+    ----------
+    ax, picture, inks : Axes, Cells, Inks
+        Where to draw what.
+    legend : bool, default=True
+        Whether to explain the colors below the picture, where cells have no shades.
+    """
     from matplotlib.patches import Rectangle
 
     drawn = DrawnCells(_image(ax, picture, inks))
@@ -60,6 +69,8 @@ def draw_cells(ax: Any, picture: Cells, inks: Inks) -> DrawnCells:
         color = inks.page if dark else inks.ink
         drawn.texts.append(ax.text(column, row, text, color=color, **middle))
     _name_axes(ax, picture)
+    if legend and picture.shares is None:
+        _explain(ax, picture.layers, inks)
     return drawn
 
 
@@ -103,7 +114,7 @@ def _name_axes(ax: Any, picture: Cells) -> None:
     ax.tick_params(length=0, labelsize="x-small" if small else "small")
 
 
-def layer_legend(ax: Any, layers: list[Layer] | Any, inks: Inks) -> None:
+def _explain(ax: Any, layers: Sequence[Layer], inks: Inks) -> None:
     """Explain the colors below the picture."""
     from matplotlib.patches import Patch
 
@@ -115,8 +126,54 @@ def layer_legend(ax: Any, layers: list[Layer] | Any, inks: Inks) -> None:
     ax.legend(handles=patches, ncols=len(patches), frameon=False, fontsize="small", **place)
 
 
-def draw_nodes(ax: Any, picture: Nodes, sizes: FloatArray | None = None, **style: Any) -> Any:
-    """Draw the cells of a grid, each as large as the root of its share where sizes are given."""
+@dataclass
+class DrawnNodes:
+    """Artists of a picture of the nodes of a grid.
+
+    Attributes
+    ----------
+    cells : PolyCollection
+        The cells.
+    colorbar : Colorbar or None
+        Scale of the numbers.
+    """
+
+    cells: Any
+    colorbar: Any = None
+
+
+def draw_nodes(
+    ax: Any, picture: Nodes, inks: Inks, *, cmap: Any = None, legend: bool = True, **style: Any
+) -> DrawnNodes:
+    """Draw the cells of a grid in colors, or filled as far as their numbers reach.
+
+    Parameters
+    ----------
+    ax, picture, inks : Axes, Nodes, Inks
+        Where to draw what.
+    cmap : str or Colormap, default=None
+        Colors of the numbers; by default from light to dark, or viridis.
+    legend : bool, default=True
+        Whether to draw the scale of the numbers.
+    **style : dict
+        Passed on to the ``PolyCollection`` of the cells.
+    """
+    values = picture.values
+    if picture.look == "size":
+        _add_cells(ax, picture, facecolors="none", edgecolors=inks.faint, linewidths=0.5)
+        shares = values / max(float(values.max(initial=0.0)), 1.0)
+        look = {"facecolors": inks.soft, "edgecolors": "none"} | style
+        return DrawnNodes(_add_cells(ax, picture, shares, **look))
+    chosen = cmap or ("Greys" if picture.look == "grey" else "viridis")
+    look = {"edgecolors": "face", "linewidths": 0.2} | style
+    drawn = DrawnNodes(_add_cells(ax, picture, array=values, cmap=chosen, **look))
+    if legend:
+        drawn.colorbar = ax.figure.colorbar(drawn.cells, ax=ax, label=picture.value_title)
+    return drawn
+
+
+def _add_cells(ax: Any, picture: Nodes, sizes: FloatArray | None = None, **style: Any) -> Any:
+    """Add cells, each as large as the root of its share where sizes are given."""
     from matplotlib.collections import PolyCollection
 
     scale = np.ones(len(picture.places)) if sizes is None else np.sqrt(sizes)

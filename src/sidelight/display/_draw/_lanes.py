@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,24 @@ from sidelight.pictures._lanes import Lanes
 MAX_TICKS = 12
 
 
-def draw_lanes(ax: Any, picture: Lanes, inks: Inks) -> tuple[list[Any], Any]:
-    """Draw the bars of every lane, and the marks; return both."""
+@dataclass
+class DrawnLanes:
+    """Artists of a picture of lanes.
+
+    Attributes
+    ----------
+    bars : list of PolyCollection
+        Bars of every lane.
+    marks : Line2D
+        Marks above the bars.
+    """
+
+    bars: list[Any]
+    marks: Any
+
+
+def draw_lanes(ax: Any, picture: Lanes, inks: Inks) -> DrawnLanes:
+    """Draw the bars of every lane, and the marks."""
     colors = inks.groups(max([span.color for span in picture.spans], default=0) + 1)
     bars = []
     for lane in range(len(picture.names)):
@@ -31,4 +48,4 @@ def draw_lanes(ax: Any, picture: Lanes, inks: Inks) -> tuple[list[Any], Any]:
     if n:
         shown = np.unique(np.linspace(0, n - 1, min(n, MAX_TICKS)).round().astype(int))
         ax.set_xticks(shown + 0.5, [picture.places[at] for at in shown.tolist()], fontsize="small")
-    return bars, marks
+    return DrawnLanes(bars, marks)

@@ -11,15 +11,18 @@ import numpy as np
 from sidelight._typing import Array
 from sidelight._words import STATEMENTS
 from sidelight.display._canvas import MAX_NAMES, Inks, casing, write_names
+from sidelight.display._draw._heights import draw_heights
 from sidelight.pictures._points import (
     CENTER,
     DOUBTFUL,
     GIVEN,
     NEW,
+    NODE,
     WRONG,
     Lines,
     Points,
     Regions,
+    Text,
 )
 from sidelight.pictures._run import shorten
 from sidelight.pictures._shapes import Shape
@@ -31,6 +34,10 @@ _CORNERS = 73
 #: From this many lines on they are thin.
 _MANY = 200
 _LONGEST_NAME = 16
+#: More letters along the horizontal axis are turned.
+_LETTERS_ACROSS = 60
+#: Area of points that contours must be seen among.
+_SIZE_BELOW_CONTOURS = 12.0
 #: Width of lines by their role, and whether they stand above points.
 _WIDTHS = {"plain": 1.1, "wrong": 2.2, "ink": 1.0, "faint": 0.7, "group": 1.6}
 _HEIGHTS = {"plain": 1.5, "wrong": 3.5, "ink": 2.4, "faint": 1.0, "group": 1.1}
@@ -54,8 +61,16 @@ class DrawnPoints:
         Gaussian components, at two standard deviations.
     names : list of Text
         Names of the groups.
+    texts : list of Text
+        Names of points, and other texts.
     regions : QuadMesh or None
         Shades of the plane.
+    contours : QuadContourSet or None
+        Lines of one height.
+    curve : Line2D or None
+        Heights over the horizontal axis.
+    colorbar : Colorbar or None
+        Scale of the numbers that color the points.
     """
 
     points: Any
@@ -64,7 +79,11 @@ class DrawnPoints:
     centers: Any = None
     ellipses: list[Any] = field(default_factory=list)
     names: list[Any] = field(default_factory=list)
+    texts: list[Any] = field(default_factory=list)
     regions: Any = None
+    contours: Any = None
+    curve: Any = None
+    colorbar: Any = None
 
 
 def point_size(n_points: int) -> float:
@@ -79,15 +98,32 @@ def draw_points(
     *,
     names: bool = True,
     shapes: bool = True,
+    legend: bool = True,
     **style: Any,
 ) -> DrawnPoints:
-    """Draw points; ``style`` goes to ``Axes.scatter``, such as ``s``, ``c`` or ``alpha``."""
+    """Draw points, with lines, outlines and texts.
+
+    Parameters
+    ----------
+    ax, picture, inks : Axes, Points, Inks
+        Where to draw what.
+    names : bool, default=True
+        Whether to write the names of up to 20 groups.
+    shapes : bool, default=True
+        Whether to draw Gaussian components and learned metrics as ellipses.
+    legend : bool, default=True
+        Whether to explain colors, lines and marks, where there are any.
+    **style : dict
+        Passed on to ``Axes.scatter``, such as ``s`` or ``alpha``.
+    """
     colors = np.array(inks.of_codes(picture.codes, picture.n_colors), dtype=object)
     look = _look(picture, colors, inks) | style
-    free = ~picture.marks.get(GIVEN, np.zeros(len(colors), bool))
-    if not free.all():
-        look |= {key: np.asarray(look[key])[free] for key in ("c", "edgecolors") if key in look}
-    drawn = DrawnPoints(ax.scatter(*picture.xy[free].T, **look))
+    apart = np.zeros(len(colors), bool)
+    for kind in (GIVEN, NODE):
+        apart |= picture.marks.get(kind, apart)
+    if apart.any():
+        look |= {key: np.asarray(look[key])[~apart] for key in ("c", "edgecolors") if key in look}
+    drawn = DrawnPoints(ax.scatter(*picture.xy[~apart].T, **look))
     if picture.regions is not None:
         drawn.regions = _draw_regions(ax, picture.regions, picture.n_colors, inks)
     drawn.lines = {
@@ -105,21 +141,81 @@ def draw_points(
         drawn.ellipses = [
             _draw_ellipse(ax, one, groups[one.cluster], inks) for one in picture.shapes
         ]
-    if names and 0 < len(picture.names) <= MAX_NAMES:
+    if picture.heights is not None:
+        drawn.contours, drawn.curve = draw_heights(ax, picture.heights, inks)
+    drawn.texts = [_write(ax, text, inks) for text in picture.texts]
+    named = names and 0 < len(picture.names) <= MAX_NAMES
+    if named and not picture.listed:
         drawn.names = _write_names(ax, picture, inks)
+    if legend:
+        _explain(ax, picture, drawn, named, inks)
+    _set_axes(ax, picture)
     return drawn
 
 
 def _look(picture: Points, colors: Array, inks: Inks) -> dict[str, Any]:
     """Arguments of ``Axes.scatter``: rows in doubt are hollow, new ones outlined."""
-    look: dict[str, Any] = {"s": point_size(len(colors)), "linewidths": 0.0, "zorder": 2.0}
-    look["c"] = list(colors)
+    size = point_size(len(colors)) if picture.heights is None else _SIZE_BELOW_CONTOURS
+    look: dict[str, Any] = {"s": size, "linewidths": 0.0, "zorder": 2.0, "c": list(colors)}
+    if picture.values is not None:
+        look |= {"c": picture.values, "cmap": "viridis", "plotnonfinite": True}
+    if NODE in picture.marks:
+        look |= {"s": 8.0, "alpha": 0.6}
     if DOUBTFUL in picture.marks:
         faces = np.where(picture.marks[DOUBTFUL], inks.page, colors)
         look |= {"c": list(faces), "edgecolors": list(colors), "linewidths": 1.2}
     if NEW in picture.marks:
         look |= {"edgecolors": inks.ink, "linewidths": np.where(picture.marks[NEW], 0.6, 0.0)}
     return look
+
+
+def _set_axes(ax: Any, picture: Points) -> None:
+    """Leave out the numbers of axes that mean nothing."""
+    if picture.equal:
+        ax.set_aspect("equal", adjustable="datalim" if picture.limits is None else "box")
+    if picture.axes == "strip":
+        ax.set_yticks([])
+    elif picture.axes == "layout":
+        ax.set(xticks=[], yticks=[])
+        ax.margins(0.08)
+    elif picture.axes == "heights":
+        _name_places(ax, picture)
+    if picture.limits is not None:
+        ax.set(xlim=picture.limits[0], ylim=picture.limits[1])
+
+
+def _name_places(ax: Any, picture: Points) -> None:
+    """Write names along the horizontal axis, upright where they would collide."""
+    texts = [text for _, text in picture.ticks]
+    turn = 90 if max(map(len, texts), default=0) * len(texts) > _LETTERS_ACROSS else 0
+    ax.set_xticks([place for place, _ in picture.ticks], texts, rotation=turn, fontsize="small")
+    ax.xaxis.labelpad = 8  # below the marks of the leaves
+
+
+def _explain(ax: Any, picture: Points, drawn: DrawnPoints, named: bool, inks: Inks) -> None:
+    """Draw the scale of the numbers, and a legend of colors, lines and marks."""
+    from matplotlib.lines import Line2D
+
+    dot: dict[str, Any] = {"linestyle": "none", "marker": "o"}
+    handles = []
+    if picture.values is not None:
+        drawn.colorbar = ax.figure.colorbar(drawn.points, ax=ax, label=picture.value_title)
+    if named and picture.listed:
+        colors = inks.groups(max(picture.n_colors, 1))
+        handles += [
+            Line2D([], [], color=colors[code], label=name, **dot)
+            for code, name in picture.names.items()
+        ]
+    for artist in (*drawn.lines.values(), *drawn.marks.values()):
+        if not artist.get_label().startswith("_"):  # what Matplotlib calls artists without a label
+            handles.append(artist)
+    n_doubtful = int(picture.marks.get(DOUBTFUL, np.zeros(0)).sum())
+    if n_doubtful:
+        hollow = {"markerfacecolor": inks.page, "markeredgecolor": inks.soft}
+        handles.append(Line2D([], [], label=f"in doubt ({n_doubtful:,})", **dot, **hollow))
+    if handles:
+        look: dict[str, Any] = {"fontsize": "small", "framealpha": 0.85, "edgecolor": "none"}
+        ax.legend(handles=handles, facecolor=inks.page, **look)
 
 
 def _draw_lines(ax: Any, picture: Points, lines: Lines, colors: Array, inks: Inks) -> Any:
@@ -130,15 +226,22 @@ def _draw_lines(ax: Any, picture: Points, lines: Lines, colors: Array, inks: Ink
         "wrong": inks.bad,
         "ink": inks.ink,
         "faint": inks.faint,
-        "group": list(colors[lines.pairs[:, 0]]) or inks.faint,
+        "group": inks.faint,
     }
-    width = _WIDTHS[lines.role] * (1.0 if len(lines.pairs) <= _MANY else 0.55)
+    if lines.role == "group" and len(lines.pairs):
+        inked["group"] = list(colors[lines.pairs[:, 0]])
+    elif lines.role == "group" and lines.codes is not None:  # those of several groups in grey
+        shades = [*inks.groups(max(picture.n_colors, 1)), inks.soft]
+        inked["group"] = [shades[code] for code in lines.codes.tolist()]
+    width = _WIDTHS[lines.role] * (1.0 if len(lines) <= _MANY else 0.55)
+    dashes = "dotted" if lines.role == "faint" else [DASHES]
+    label = f"{lines.name} ({len(lines):,})" if lines.label == "" else lines.label
     drawn = LineCollection(
-        list(picture.xy[lines.pairs]),
+        list(lines.ends(picture.xy)),
         colors=inked[lines.role],
-        linestyles=[DASHES] if lines.dashed else "solid",
+        linestyles=dashes if lines.dashed else "solid",
         linewidths=width,
-        label=lines.label or f"{lines.name} ({len(lines.pairs):,})",
+        label=label,
         zorder=_HEIGHTS[lines.role],
     )
     if lines.role == "wrong":
@@ -153,6 +256,8 @@ def _draw_mark(ax: Any, xy: Array, kind: str, colors: Array, size: float, inks: 
         outline: dict[str, Any] = {"c": list(colors), "edgecolors": inks.ink, "linewidths": 1.4}
         label = f"class given ({len(xy):,})"
         return ax.scatter(*xy.T, s=1.8 * size, zorder=2.6, label=label, **outline)
+    if kind == NODE:
+        return ax.scatter(*xy.T, s=16.0, c=inks.ink, linewidths=0.0, zorder=4)
     outline = {"facecolors": "none", "edgecolors": inks.ink, "linewidths": 0.7}
     if kind == WRONG:
         outline |= {"edgecolors": inks.bad, "linewidths": 1.3}
@@ -215,6 +320,16 @@ def _write_names(ax: Any, picture: Points, inks: Inks) -> list[Any]:
     texts = [shorten(picture.names[code], _LONGEST_NAME) for code in shown]
     above = 13.0 if len(picture.centers) else 0.0
     return write_names(ax, middle, texts, [colors[code] for code in shown], inks, above=above)
+
+
+def _write(ax: Any, text: Text, inks: Inks) -> Any:
+    """Write a text beside its point, or around its place."""
+    look: dict[str, Any] = {"xytext": (5, 4), "fontsize": "x-small", "zorder": 5}
+    look |= {"path_effects": casing(inks), "color": inks.bad if text.role == "wrong" else inks.ink}
+    if text.role == "middle":
+        look |= {"xytext": (0, 0), "ha": "center", "va": "center", "fontsize": "small", "zorder": 6}
+        look |= {"fontweight": "bold", "path_effects": casing(inks, 3.5)}
+    return ax.annotate(text.text, text.place, textcoords="offset points", **look)
 
 
 def name_points(ax: Any, xy: Array, names: Mapping[int, str], color: str, inks: Inks) -> list[Any]:

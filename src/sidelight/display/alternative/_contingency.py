@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight.constraints import KnownSplits
-from sidelight.display._canvas import Display
+from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._cells import Cells
 from sidelight.pictures._splits import contingency

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from sidelight.display._canvas import Display
-from sidelight.display._rows import final_step
+from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._cells import Cells
+from sidelight.pictures._rows import final_step
 from sidelight.pictures.categories._flows import flow_cells, flows_of
 
 #: Of more categories, or classes, the largest are drawn.

@@ -8,10 +8,10 @@ import numpy as np
 from scipy import sparse
 
 from sidelight.constraints import Ordering
-from sidelight.display._canvas import Display
-from sidelight.display._rows import final_step
+from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._cells import Cells
+from sidelight.pictures._rows import final_step
 from sidelight.pictures.coclustering._blocks import is_paired, table_blocks
 from sidelight.pictures.coclustering._pictures import table_cells
 

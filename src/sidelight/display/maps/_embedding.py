@@ -14,10 +14,10 @@ from sidelight._words import counted
 from sidelight.constraints.inner import plain
 from sidelight.display._canvas import MAX_NAMES, Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._points import draw_points, explain, name_points
-from sidelight.display._rows import final_step, sampled_note
 from sidelight.evaluation import NeighborChanges, lost_and_found_neighbors
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.pictures._points import Lines, Points
+from sidelight.pictures._rows import final_step, sampled_note
 from sidelight.pictures._selection import MAX_POINTS
 
 #: At most so many rows are named.

@@ -6,10 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from sidelight.display._canvas import Display
-from sidelight.display._rows import final_step
+from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._curves import Curves
+from sidelight.pictures._rows import final_step
 from sidelight.pictures.relational._absorption import absorption
 
 

@@ -12,9 +12,9 @@ from sidelight.constraints import as_relations
 from sidelight.constraints.inner import plain
 from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._points import draw_points
-from sidelight.display._rows import final_step
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._points import CENTER
+from sidelight.pictures._rows import final_step
 from sidelight.pictures.relational._region_map import RegionMap, region_map, region_points
 
 #: Points of up to so many nodes are drawn large.

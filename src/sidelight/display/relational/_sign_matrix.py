@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from sidelight.constraints import as_relations
-from sidelight.display._canvas import Display
-from sidelight.display._rows import final_step
+from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._cells import Cells
+from sidelight.pictures._rows import final_step
 from sidelight.pictures.relational._blocks import sign_blocks, sign_cells
 
 #: Of more objects the largest groups of linked clusters are drawn.
@@ -38,7 +38,6 @@ class SignMatrixDisplay(Display, kind=Cells):
     """
 
     _size = (5.6, 5.6)
-    _options: ClassVar = {"legend": True}
 
     @classmethod
     def from_relations(

@@ -23,7 +23,7 @@ from sidelight.constraints.inner import check_one_index, plain
 from sidelight.engine import RowSource, as_rows
 from sidelight.engine.inner import ArrayRows
 from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.pictures._projection import Projection, project
+from sidelight.pictures._projection import Projection, dense, project
 from sidelight.pictures._run import Given, Run, make_given, make_run
 
 
@@ -154,17 +154,6 @@ def as_fitted(estimator: Any, X: Any, values: Any) -> Any:
     return type(X)(values, schema=columns) if hasattr(X, "with_columns") else values
 
 
-def dense(rows: Any) -> Array:
-    """Rows as a dense array of floats."""
-    return np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
-
-
-def in_plane(points: Any, projection: Projection) -> Array:
-    """Places of centers and the like in the picture."""
-    places: Array = (dense(points) - projection.origin) @ projection.axes
-    return places
-
-
 def plane_of(
     source: RowSource,
     rows: IntArray,
@@ -175,7 +164,7 @@ def plane_of(
     """Places of rows: on two features if these are asked for, otherwise as in the report."""
     if features is None:
         return project(source, rows, names, rng)
-    chosen = [_position(feature, names) for feature in features]
+    chosen = [position_of(one, names, "feature", "two names or numbers") for one in features]
     if len(chosen) != 2:
         raise InvalidRequest(f"features names {len(chosen)} features; a map shows two.")
     axes = np.zeros((source.n_features, 2))
@@ -188,21 +177,14 @@ def plane_of(
     return Projection(kind, sample[:, chosen], titles, "Two of the features.", axes, origin)
 
 
-def _position(feature: Any, names: Sequence[str]) -> int:
+def position_of(feature: Any, names: Sequence[str], what: str, give: str) -> int:
+    """Number of a feature that is given by its name or number."""
     if feature in names:
         return list(names).index(feature)
     if isinstance(feature, int | np.integer) and 0 <= feature < len(names):
         return int(feature)
     shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
-    raise InvalidRequest(
-        f"There is no feature {feature!r}; give two names or numbers out of: {shown}."
-    )
-
-
-def axis_titles_of(projection: Projection) -> tuple[str, str]:
-    """Titles of both axes; the height of a strip means nothing, and says so."""
-    first, second = projection.titles
-    return first, second or "(random height)"
+    raise InvalidRequest(f"There is no {what} {feature!r}; give {give} out of: {shown}.")
 
 
 def sampled_note(n_drawn: int, n_rows: int) -> str:

@@ -1,0 +1,1 @@
+"""Clusters and what is known about rows, as pictures."""
