@@ -10,11 +10,11 @@ import numpy as np
 from sidelight._typing import Array
 from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._draw._curves import draw_curves
-from sidelight.display.maps._embedding import coordinates_of
 from sidelight.evaluation import residual_variance
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._rows import final_step
 from sidelight.pictures._scores import spectrum
+from sidelight.pictures.maps._embedding import coordinates_of
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
