@@ -22,29 +22,34 @@ STRIP = make_strip(60, ambient=4, random_state=0)
 Z = STRIP.coordinates
 
 
+def pairs(display):
+    """Ends of the lines of a display, by what these are."""
+    return {lines.name: lines.pairs for lines in display.picture.lines}
+
+
 class TestEmbedding:
     def test_points_are_the_coordinates_of_the_fit(self, ax):
         model = SammonMapping().fit(STRIP.data)
         display = EmbeddingDisplay.from_estimator(model, ax=ax)
-        np.testing.assert_array_equal(display.points_.get_offsets(), model.embedding_)
+        np.testing.assert_array_equal(display.drawn_.points.get_offsets(), model.embedding_)
         assert ax.get_title() == "SammonMapping"
-        assert display.lines_ == {}
-        assert display.colorbar_ is None
+        assert display.drawn_.lines == {}
+        assert display.drawn_.colorbar is None
 
     def test_a_pipeline_draws_its_last_step(self, ax):
         pipeline = make_pipeline(StandardScaler(), SammonMapping()).fit(STRIP.data)
         display = EmbeddingDisplay.from_estimator(pipeline, ax=ax)
-        np.testing.assert_array_equal(display.points_.get_offsets(), pipeline[-1].embedding_)
+        np.testing.assert_array_equal(display.drawn_.points.get_offsets(), pipeline[-1].embedding_)
 
     def test_numbers_get_a_scale_and_labels_a_legend(self, ax):
         display = EmbeddingDisplay.from_coordinates(Z, color=Z[:, 0], ax=ax)
-        np.testing.assert_array_equal(display.points_.get_array(), Z[:, 0])
-        assert display.colorbar_ is not None
+        np.testing.assert_array_equal(display.drawn_.points.get_array(), Z[:, 0])
+        assert display.drawn_.colorbar is not None
         words = np.where(Z[:, 0] > 2, "far", "near")
         display = EmbeddingDisplay.from_coordinates(Z, color=words, ax=ax)
-        assert display.coloring.names == ("far", "near")
+        assert display.picture.names == {0: "far", 1: "near"}
         assert [text.get_text() for text in ax.get_legend().get_texts()] == ["far", "near"]
-        colors = display.points_.get_facecolors()
+        colors = display.drawn_.points.get_facecolors()
         assert len(np.unique(colors, axis=0)) == 2
         same = (colors[:, None] == colors[None]).all(axis=2)
         np.testing.assert_array_equal(same, words[:, None] == words[None])
@@ -53,21 +58,21 @@ class TestEmbedding:
         labels = KMeans(3, random_state=0).fit(Z).labels_.copy()
         labels[:4] = -1
         display = EmbeddingDisplay.from_coordinates(Z, color=labels, ax=ax)
-        assert display.coloring.names == ("0", "1", "2")
-        np.testing.assert_array_equal(display.coloring.values, labels)
+        assert display.picture.names == {0: "0", 1: "1", 2: "2"}
+        np.testing.assert_array_equal(display.picture.codes, labels)
 
     def test_a_column_colors_by_name_or_number(self, ax):
         frame = pd.DataFrame(STRIP.data, columns=["a", "b", "c", "d"])
         display = EmbeddingDisplay.from_coordinates(Z, frame, color="c", ax=ax)
-        np.testing.assert_array_equal(display.points_.get_array(), STRIP.data[:, 2])
-        assert display.coloring.title == "c"
+        np.testing.assert_array_equal(display.drawn_.points.get_array(), STRIP.data[:, 2])
+        assert display.picture.value_title == "c"
         display = EmbeddingDisplay.from_coordinates(Z, STRIP.data, color=1, ax=ax)
-        np.testing.assert_array_equal(display.points_.get_array(), STRIP.data[:, 1])
+        np.testing.assert_array_equal(display.drawn_.points.get_array(), STRIP.data[:, 1])
 
     def test_edges_of_the_graph_are_lines(self, ax):
         graph = sparse.csr_array(([1.0, 1.0, 2.0], ([0, 1, 4], [1, 0, 7])), shape=(60, 60))
         display = EmbeddingDisplay.from_coordinates(Z, graph=graph + graph.T, ax=ax)
-        segments = np.array(display.lines_["graph"].get_segments())
+        segments = np.array(display.drawn_.lines["graph"].get_segments())
         np.testing.assert_array_equal(segments, Z[[[0, 1], [4, 7]]])
 
     def test_true_takes_the_graph_of_the_estimator(self, ax):
@@ -78,7 +83,7 @@ class TestEmbedding:
                 return self
 
         display = EmbeddingDisplay.from_estimator(Mapped().fit(Z), graph=True, ax=ax)
-        np.testing.assert_array_equal(display.edges, [[2, 3]])
+        np.testing.assert_array_equal(pairs(display)["graph"], [[2, 3]])
         with pytest.raises(InvalidRequest, match="keeps no neighborhood graph"):
             EmbeddingDisplay.from_estimator(SammonMapping().fit(Z), graph=True)
 
@@ -86,9 +91,9 @@ class TestEmbedding:
         flat = Z * [1, 0.05]
         changes = lost_and_found_neighbors(STRIP.data, flat, 4)
         display = EmbeddingDisplay.from_coordinates(flat, STRIP.data, n_neighbors=4, ax=ax)
-        np.testing.assert_array_equal(display.lost, changes.lost)
-        np.testing.assert_array_equal(display.found, changes.found)
-        assert len(display.lines_["lost"].get_segments()) == len(changes.lost)
+        np.testing.assert_array_equal(pairs(display)["lost"], changes.lost)
+        np.testing.assert_array_equal(pairs(display)["found"], changes.found)
+        assert len(display.drawn_.lines["lost"].get_segments()) == len(changes.lost)
         words = [text.get_text() for text in ax.get_legend().get_texts()]
         assert f"{len(changes.lost)} neighbors lost" in words
 
@@ -98,31 +103,33 @@ class TestEmbedding:
         display = EmbeddingDisplay.from_coordinates(
             places, STRIP.data, n_neighbors=3, color=Z[:, 0], ids=range(60), ax=ax
         )
-        assert 5 not in display.rows
+        assert 5 not in display.picture.rows
         assert "2 rows without a place" in ax.get_title()
-        assert len(display.points_.get_offsets()) == 58
-        np.testing.assert_array_equal(display.points_.get_array(), np.delete(Z[:, 0], [5, 9]))
-        assert display.row_names[5] == "6"
+        assert len(display.drawn_.points.get_offsets()) == 58
+        np.testing.assert_array_equal(display.drawn_.points.get_array(), np.delete(Z[:, 0], [5, 9]))
+        assert display.picture.texts[5].text == "6"
         graph = sparse.csr_array(([1.0], ([4], [5])), shape=(58, 58))
         display = EmbeddingDisplay.from_coordinates(places, graph=graph, ax=ax)
-        np.testing.assert_array_equal(display.rows[display.edges], [[4, 6]])
+        np.testing.assert_array_equal(display.picture.rows[pairs(display)["graph"]], [[4, 6]])
 
     def test_of_many_rows_a_sample_is_drawn(self, ax):
         places = np.random.default_rng(0).normal(size=(4500, 2))
         graph = sparse.eye_array(4500, k=1).tocsr()
         display = EmbeddingDisplay.from_coordinates(places, graph=graph, ids=range(4500), ax=ax)
-        assert len(display.rows) == 4000
+        assert len(display.picture.rows) == 4000
         assert "4,000 of 4,500 rows drawn" in ax.get_title()
-        np.testing.assert_array_equal(display.xy, places[display.rows])
-        np.testing.assert_array_equal(np.diff(display.rows[display.edges], axis=1), 1)
-        assert len(display.names_) == 150
+        np.testing.assert_array_equal(display.picture.xy, places[display.picture.rows])
+        np.testing.assert_array_equal(
+            np.diff(display.picture.rows[pairs(display)["graph"]], axis=1), 1
+        )
+        assert len(display.drawn_.texts) == 150
 
     def test_one_coordinate_is_a_strip_and_of_three_two_are_chosen(self, ax):
         display = EmbeddingDisplay.from_coordinates(Z[:, 0], ax=ax)
-        np.testing.assert_array_equal(display.xy[:, 0], Z[:, 0])
+        np.testing.assert_array_equal(display.picture.xy[:, 0], Z[:, 0])
         assert ax.get_ylabel() == "(random height)"
         display = EmbeddingDisplay.from_coordinates(STRIP.data, coordinates=(2, 0), ax=ax)
-        np.testing.assert_array_equal(display.xy, STRIP.data[:, [2, 0]])
+        np.testing.assert_array_equal(display.picture.xy, STRIP.data[:, [2, 0]])
         assert ax.get_xlabel() == "3rd coordinate"
 
     @pytest.mark.parametrize(
@@ -183,16 +190,18 @@ class TestGrowth:
 
     def test_each_frame_has_axes_with_common_limits_and_new_rows_outlined(self):
         display = GrowthDisplay.from_frames([Z[:20], Z[:40], Z], color=Z[:, 0])
-        assert [len(points.get_offsets()) for points in display.points_] == [20, 40, 60]
+        assert [len(drawn.points.get_offsets()) for drawn in display.drawn_] == [20, 40, 60]
         assert len({ax.get_xlim() for ax in display.axes_}) == 1
-        outlines = np.asarray(display.points_[1].get_linewidths())
+        outlines = np.asarray(display.drawn_[1].points.get_linewidths())
         np.testing.assert_array_equal(outlines > 0, np.arange(40) >= 20)
-        assert {points.get_clim() for points in display.points_} == {(Z[:, 0].min(), Z[:, 0].max())}
+        assert {drawn.points.get_clim() for drawn in display.drawn_} == {
+            (Z[:, 0].min(), Z[:, 0].max())
+        }
 
     def test_a_map_that_forgets(self):
         rows = [np.arange(30), np.arange(20, 50)]
         display = GrowthDisplay.from_frames([Z[one] for one in rows], rows=rows)
-        outlines = np.asarray(display.points_[1].get_linewidths())
+        outlines = np.asarray(display.drawn_[1].points.get_linewidths())
         np.testing.assert_array_equal(outlines > 0, rows[1] >= 30)
 
     def test_frames_of_a_stream(self):
@@ -203,9 +212,9 @@ class TestGrowth:
                 return self
 
         display = GrowthDisplay.from_stream(Stream(), STRIP.data, n_frames=3)
-        assert [len(frame) for frame in display.frames] == [20, 40, 60]
-        np.testing.assert_allclose(display.frames[-1], STRIP.data[:, :2])
-        assert display.titles == ["20 rows", "40 rows", "60 rows"]
+        assert [len(frame.xy) for frame in display.picture] == [20, 40, 60]
+        np.testing.assert_allclose(display.picture[-1].xy, STRIP.data[:, :2])
+        assert [frame.heading for frame in display.picture] == ["20 rows", "40 rows", "60 rows"]
 
     def test_the_animation_draws_every_frame(self):
         display = GrowthDisplay.from_frames([Z[:20], Z])

@@ -15,15 +15,25 @@ _FEATURES = "Names of the features; by default those of the data frame, or of th
 #: Type and meaning of the parameters that several displays have.
 SHARED = {
     "ax": ("matplotlib Axes, default=None", "Axes to draw in; a new figure by default."),
+    "color": (
+        "array-like, str or int, default=None",
+        "A value for every row, labels or clusters of the rows, or the name or number of a column "
+        "of ``X``.",
+    ),
     "constraints": (
         "Constraints, default=None",
         "What was known; where it has ids and ``X`` has an index, rows are found by it.",
     ),
+    "coordinates": ("sequence of two ints, default=(0, 1)", "Which coordinates to draw."),
     "estimator": ("fitted estimator", "What to draw, or a pipeline that ends in it."),
     "feature_names": ("sequence of str, default=None", _FEATURES),
     "features": (
         "sequence of two names or numbers, default=None",
         "Features to draw; by default both of two, or principal components of more.",
+    ),
+    "ids": (
+        "sequence of shape (n_samples,), default=None",
+        "Names of the rows; at most 150 are written.",
     ),
     "labels": (
         "array-like of shape (n_samples,)",
@@ -33,6 +43,11 @@ SHARED = {
         "display of points or array-like of shape (n_samples,), default=None",
         "Another display of the same rows, or labels of them, from which clusters take their "
         "colors: each that of the cluster or class with which it shares most rows.",
+    ),
+    "n_neighbors": (
+        "int, default=None",
+        "Number of nearest rows for which neighbors that the map loses and finds are drawn; none "
+        "by default.",
     ),
     "title": ('str, default=""', "Written above the picture."),
     "X": (

@@ -13,6 +13,8 @@ from sidelight.pictures._picture import Picture
 
 #: Colors of layers that stand for no group: grey, and the red of what is wrong.
 OTHER, WRONG = -1, -2
+#: Numbers have this many colors on a page.
+STEPS = 16
 
 
 @dataclass(frozen=True)

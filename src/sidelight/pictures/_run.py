@@ -150,7 +150,7 @@ def make_given(
         estimator=estimator,
         rows=rows,
         source=source,
-        truth=None if labels_true is None else _classes(labels_true),
+        truth=None if labels_true is None else known_classes(labels_true),
         constraints=constraints,
         ids=_ids(constraints, X) if ids is None else ids,
         feature_names=feature_names_of(feature_names, X, estimator, source.n_features),
@@ -239,11 +239,11 @@ def _clusters(labels: npt.NDArray[Any], classes: Sequence[Any]) -> Partition:
     return Partition(codes.reshape(-1).astype(np.int64) - outside, names, numbers)
 
 
-def _classes(labels_true: Any) -> Partition:
-    """Read true classes the way constraints do: -1, None, NaN and "" are unknown."""
-    coded = Constraints.from_labels(plain(labels_true))
+def known_classes(values: Any) -> Partition:
+    """Read classes the way constraints do: -1, None, NaN and "" are unknown."""
+    coded = Constraints.from_labels(plain(values))
     names = () if coded.label_names is None else tuple(str(name) for name in coded.label_names)
-    codes = np.full(len(labels_true), -1) if coded.labels is None else coded.labels
+    codes = np.full(len(values), -1) if coded.labels is None else coded.labels
     return Partition(np.asarray(codes, dtype=np.int64), names)
 
 

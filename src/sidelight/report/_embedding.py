@@ -19,12 +19,13 @@ from sidelight.pictures._pairs import MAX_PAIRS, Mapped, PairDistances, known_di
 from sidelight.pictures._points import GIVEN, Points, link_lines, small_map
 from sidelight.pictures._run import Given, sample_rows, shorten
 from sidelight.pictures._selection import MAX_LINES, MAX_POINTS, Links, fill_up
+from sidelight.pictures.maps._coloring import Coloring
 from sidelight.pictures.svg._points import group_class, placed
 from sidelight.pictures.svg._render import svg_of
 from sidelight.report._mapped import order_of_pairs, pairs_before_and_after
 from sidelight.report._measures import residual_variance_of
 from sidelight.report.figures import bar_figure, figure
-from sidelight.report.maps._colors import Coloring, coloring_of, legends, lost_steps
+from sidelight.report.maps._colors import coloring_of, legends, lost_steps
 from sidelight.report.maps._grids import grid_figures
 from sidelight.report.maps._growth import growth_figures
 from sidelight.report.sections import Section, objective, status

@@ -3,53 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 
-from sidelight._typing import Array, IntArray
-from sidelight._words import counted
-from sidelight.display._canvas import Display, Inks, check_matplotlib, inks_of
-from sidelight.display._draw._points import draw_points, point_size
-from sidelight.display.maps._embedding import (
-    Coloring,
-    coloring_of,
-    coordinates_of,
-    plane_of_coordinates,
-)
-from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.pictures._points import NEW, Points
-from sidelight.pictures.maps._growth import steady_frames
+from sidelight.display._canvas import check_matplotlib, inks_of
+from sidelight.display._display import Display
+from sidelight.display._draw._points import DrawnPoints, draw_points, point_size
+from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._points import Points
+from sidelight.pictures.maps._growth import growth_frames
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class GrowthDisplay(Display):
+class GrowthDisplay(Display, kind=Points):
     """Frames of a map to which rows were added: side by side, or as an animation.
 
     Each frame is turned so that the rows that it shares with the next lie as near as possible to
-    where they are there: a map that merely turns stands still. New rows are outlined.
-
-    Parameters
-    ----------
-    frames : list of ndarray of shape (n_rows, 2)
-        Places of the rows of each frame.
-    rows : list of ndarray of int
-        Which rows each frame shows.
-    coloring : Coloring or None
-        Colors of all rows.
-    titles : list of str
-        Titles of the frames.
+    where they are there: a map that merely turns stands still. New rows are outlined. There is a
+    picture for every frame, and ``drawn_`` is a tuple of their artists.
 
     Attributes
     ----------
-    figure_ : matplotlib Figure
-        Where it was drawn.
     axes_ : list of matplotlib Axes
         The frames of the strip; ``ax_`` is the first.
-    points_ : list of PathCollection
-        The rows of each frame.
 
     Examples
     --------
@@ -62,10 +39,7 @@ class GrowthDisplay(Display):
     ['30 rows', '60 rows', '90 rows']
     """
 
-    frames: list[Array]
-    rows: list[IntArray]
-    coloring: Coloring | None
-    titles: list[str]
+    picture: tuple[Points, ...]
 
     @classmethod
     def from_frames(
@@ -76,6 +50,7 @@ class GrowthDisplay(Display):
         color: Any = None,
         titles: Sequence[str] | None = None,
         ax: Any = None,
+        **options: Any,
     ) -> Self:
         """Draw maps of more and more rows.
 
@@ -92,28 +67,18 @@ class GrowthDisplay(Display):
         ax : sequence of matplotlib Axes, default=None
             Axes to draw in, one for each frame; a new figure by default.
         """
-        check_matplotlib(cls.__name__)
-        places = [coordinates_of(frame) for frame in frames]
-        if not places:
-            raise InvalidRequest("There are no frames: nothing to draw.")
-        shown = [np.arange(len(one)) for one in places]
-        if rows is not None:
-            shown = [np.asarray(one, dtype=np.int64) for one in rows]
-            if [len(one) for one in shown] != [len(one) for one in places]:
-                raise SidelightError("rows names the rows of each frame, one for every place.")
-        n = max(int(one.max(initial=-1)) for one in shown) + 1
-        if color is not None:
-            n = max(n, len(color))
-        return cls(
-            frames=[plane_of_coordinates(one, (0, 1))[0] for one in steady_frames(places, shown)],
-            rows=shown,
-            coloring=coloring_of(color, None, n),
-            titles=list(titles or (counted(len(one), "row") for one in shown)),
-        ).plot(ax)
+        return cls(growth_frames(frames, rows, color=color, titles=titles)).plot(ax, **options)
 
     @classmethod
     def from_stream(
-        cls, estimator: Any, X: Any, *, n_frames: int = 5, color: Any = None, ax: Any = None
+        cls,
+        estimator: Any,
+        X: Any,
+        *,
+        n_frames: int = 5,
+        color: Any = None,
+        ax: Any = None,
+        **options: Any,
     ) -> Self:
         """Feed rows to an embedding in blocks, and draw its map after each.
 
@@ -130,7 +95,6 @@ class GrowthDisplay(Display):
         ax : sequence of matplotlib Axes, default=None
             Axes to draw in, one for each frame; a new figure by default.
         """
-        check_matplotlib(cls.__name__)
         if not hasattr(estimator, "partial_fit"):
             raise InvalidRequest(
                 f"{type(estimator).__name__} does not learn from a stream (it has no partial_fit)."
@@ -143,33 +107,29 @@ class GrowthDisplay(Display):
             frames.append(np.array(model.embedding_))
             # A map that forgets says which rows it still holds.
             rows.append(np.array(getattr(model, "row_ids_", np.arange(block[-1] + 1))))
-        return cls.from_frames(frames, rows=rows, color=color, ax=ax)
+        return cls.from_frames(frames, rows=rows, color=color, ax=ax, **options)
 
-    def plot(self, ax: Any = None) -> Self:
+    def plot(self, ax: Any = None, **options: Any) -> Self:
         """Draw the frames side by side.
 
         Parameters
         ----------
         ax : sequence of matplotlib Axes, default=None
             Axes to draw in, one for each frame; a new figure by default.
-
-        Returns
-        -------
-        GrowthDisplay
-            The display itself.
         """
         check_matplotlib(type(self).__name__)
         self.axes_ = self._new_strip() if ax is None else list(np.ravel(ax))
-        if len(self.axes_) != len(self.frames):
+        if len(self.axes_) != len(self.picture):
             raise InvalidRequest(
-                f"There are {len(self.frames)} frames but {len(self.axes_)} axes; each frame needs "
-                "its own."
+                f"There are {len(self.picture)} frames but {len(self.axes_)} axes; each frame "
+                "needs its own."
             )
         self.ax_ = self.axes_[0]
         self.figure_ = self.ax_.figure
-        self.points_ = [
-            self._draw_frame(axes, number, inks_of(axes)) for number, axes in enumerate(self.axes_)
-        ]
+        self.drawn_ = tuple(
+            self._draw_frame(axes, picture, **options)
+            for axes, picture in zip(self.axes_, self.picture, strict=True)
+        )
         return self
 
     def animate(self, *, interval: int = 400) -> Any:
@@ -194,51 +154,31 @@ class GrowthDisplay(Display):
 
         def draw(number: int) -> list[Any]:
             axes.clear()
-            return [self._draw_frame(axes, number, inks_of(axes))]
+            return [self._draw_frame(axes, self.picture[number]).points]
 
-        return FuncAnimation(figure, draw, frames=len(self.frames), interval=interval)
+        return FuncAnimation(figure, draw, frames=len(self.picture), interval=interval)
 
     def _new_strip(self) -> list[Any]:
         import matplotlib.pyplot as plt
 
-        n = len(self.frames)
+        n = len(self.picture)
         _, axes = plt.subplots(1, n, figsize=(2.4 * n, 2.6), layout="constrained", squeeze=False)
         return list(axes[0])
 
-    def _draw_frame(self, axes: Any, number: int, inks: Inks) -> Any:
-        """Draw one frame in limits that all frames share."""
-        places, rows = self.frames[number], self.rows[number]
-        before = self.rows[number - 1] if number else rows
-        picture = Points(
-            title=self.titles[number],
-            text=counted(len(rows), "row"),
-            xy=places,
-            codes=np.zeros(len(rows), np.int64),
-            marks={NEW: ~np.isin(rows, before)},
-            axis_titles=("first coordinate", "second coordinate"),
-        )
-        style: dict[str, Any] = {"s": 0.6 * point_size(len(places))}
-        if self.coloring is not None:
-            style |= self.coloring.of_rows(rows).style(inks)
-            if self.coloring.names is None:
-                style |= {
-                    "vmin": np.nanmin(self.coloring.values),
-                    "vmax": np.nanmax(self.coloring.values),
-                }
-        points = draw_points(axes, picture, inks, **style).points
-        low, high = self._limits()
-        axes.set(
-            xlim=(low[0], high[0]), ylim=(low[1], high[1]), xticks=[], yticks=[], aspect="equal"
-        )
-        axes.set_title(picture.title, fontsize="medium")
-        axes.set_xlabel(picture.axis_titles[0])
-        if number == 0:  # the others stand beside it
-            axes.set_ylabel(picture.axis_titles[1])
-        return points
-
-    def _limits(self) -> tuple[Array, Array]:
-        """Corners of a rectangle that holds all frames."""
-        everything = np.concatenate(self.frames)
+    def _draw_frame(self, axes: Any, picture: Points, **options: Any) -> DrawnPoints:
+        """Draw one frame in limits, and with a scale, that all frames share."""
+        style: dict[str, Any] = {"s": 0.6 * point_size(len(picture.xy)), "legend": False}
+        if picture.values is not None:
+            values = np.concatenate([one.values for one in self.picture if one.values is not None])
+            style |= {"vmin": np.nanmin(values), "vmax": np.nanmax(values)}
+        drawn = draw_points(axes, picture, inks_of(axes), **(style | options))
+        everything = np.concatenate([one.xy for one in self.picture])
         low, high = np.nanmin(everything, axis=0), np.nanmax(everything, axis=0)
         margin = 0.05 * max(float((high - low).max()), 1e-12)
-        return low - margin, high + margin
+        low, high = low - margin, high + margin
+        axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+        axes.set_title(picture.heading, fontsize="medium")
+        axes.set_xlabel(picture.axis_titles[0])
+        if picture is self.picture[0]:  # the others stand beside it
+            axes.set_ylabel(picture.axis_titles[1])
+        return drawn

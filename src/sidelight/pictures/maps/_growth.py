@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy.linalg import orthogonal_procrustes
 
 from sidelight._typing import FloatArray, IntArray
+from sidelight._words import counted
+from sidelight.exceptions import InvalidRequest, SidelightError
+from sidelight.pictures._points import NEW, Points
+from sidelight.pictures.maps._coloring import color_fields
+from sidelight.pictures.maps._embedding import (
+    coloring_of,
+    coordinates_of,
+    plane_of_coordinates,
+)
 
 
 def steady_frames(frames: Sequence[FloatArray], rows: Sequence[IntArray]) -> list[FloatArray]:
@@ -34,3 +44,55 @@ def steady_frames(frames: Sequence[FloatArray], rows: Sequence[IntArray]) -> lis
         turn, _ = orthogonal_procrustes(places[here] - center, steady[-1][there] - target)
         steady.append((places - center) @ turn + target)
     return steady[::-1]
+
+
+def growth_frames(
+    frames: Sequence[Any],
+    rows: Sequence[Any] | None = None,
+    *,
+    color: Any = None,
+    titles: Sequence[str] | None = None,
+) -> tuple[Points, ...]:
+    """Maps of more and more rows, each turned to fit the next; new rows stand out.
+
+    Parameters
+    ----------
+    frames : sequence of arrays of shape (n_rows, n_components)
+        Coordinates of the rows of each frame; the first two are drawn.
+    rows : sequence of arrays of int, default=None
+        Positions of the rows of each frame among all; by default a frame shows the first.
+    color : array-like of shape (n_samples,), default=None
+        A value, label or cluster of every row.
+    titles : sequence of str, default=None
+        Titles of the frames; by default the numbers of rows.
+    """
+    places = [coordinates_of(frame) for frame in frames]
+    if not places:
+        raise InvalidRequest("There are no frames: nothing to draw.")
+    shown: list[IntArray] = [np.arange(len(one)) for one in places]
+    if rows is not None:
+        shown = [np.asarray(one, dtype=np.int64) for one in rows]
+        if [len(one) for one in shown] != [len(one) for one in places]:
+            raise SidelightError("rows names the rows of each frame, one for every place.")
+    n = max(int(one.max(initial=-1)) for one in shown) + 1
+    coloring = coloring_of(color, None, n if color is None else max(n, len(color)))
+    return tuple(
+        Points(
+            title=title,
+            text=counted(len(own), "row"),
+            heading=title,
+            xy=plane_of_coordinates(one, (0, 1))[0],
+            rows=own,
+            marks={NEW: ~np.isin(own, before)},
+            axes="layout",
+            axis_titles=("first coordinate", "second coordinate"),
+            **color_fields(coloring, own),
+        )
+        for title, one, own, before in zip(
+            titles or [counted(len(one), "row") for one in shown],
+            steady_frames(places, shown),
+            shown,
+            [shown[0], *shown],
+            strict=False,
+        )
+    )

@@ -8,14 +8,14 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight._words import format_number
-from sidelight.pictures._cells import Cells, Nodes, Strip
+from sidelight.pictures._cells import STEPS, Cells, Nodes, Strip
 from sidelight.pictures._run import shorten_words
 from sidelight.pictures.svg._box import Box, svg_start
 
 #: Shades of a cell.
 N_SHADES = 5
-#: Colors of a number, and width of a grid of nodes.
-STEPS, GRID_WIDTH = 16, 280.0
+#: Width of a grid of nodes.
+GRID_WIDTH = 280.0
 _LETTER, _NAME = 6.2, 16
 _WIDEST, _TALLEST, _LEAST_HEIGHT = 40.0, 15.0, 160.0
 _STRIP, _EDGE = 7.0, 4.0

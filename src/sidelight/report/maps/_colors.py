@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,10 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from sidelight._words import format_number
-from sidelight.constraints import Constraints
+from sidelight.pictures._cells import STEPS
 from sidelight.pictures._palette import oklch_to_hex
-from sidelight.pictures._run import Given, Partition
-from sidelight.pictures.svg._cells import STEPS
+from sidelight.pictures._run import Given, Partition, known_classes
+from sidelight.pictures.maps._coloring import Coloring
 from sidelight.report.sections import MAX_GROUPS, Section, chips, colours
 
 #: Fewest different values that are drawn as a number.
@@ -33,71 +32,26 @@ _LOST = {
 }
 
 
-@dataclass(frozen=True)
-class Coloring:
-    """Groups of the rows by color.
-
-    Attributes
-    ----------
-    name : str
-        What the colors stand for.
-    groups : Partition
-        Group of every row, -1 where nothing is known.
-    texts : tuple of str
-        Value of every row, for the line at the pointer.
-    ends : tuple of str or None
-        Least and largest value where the groups are steps of a number.
-    """
-
-    name: str
-    groups: Partition
-    texts: tuple[str, ...]
-    ends: tuple[str, str] | None = None
-
-
 def coloring_of(given: Given, color: tuple[str, Any] | None) -> Coloring | None:
     """What the points are colored by: a column, else true classes, else known labels."""
     if color is not None:
         return _by_column(*color)
     if given.truth is not None and len(given.truth.names):
-        return _by_classes("True classes", given.truth)
+        return Coloring("True classes", given.truth)
     known = given.constraints
     if known.labels is None or known.label_names is None:
         return None
     names = tuple(str(name) for name in known.label_names)
-    return _by_classes("Known labels", Partition(known.labels, names))
+    return Coloring("Known labels", Partition(known.labels, names))
 
 
 def _by_column(name: str, values: Any) -> Coloring:
     given = np.asarray(values)
-    if given.dtype.kind == "f" and len(np.unique(given[np.isfinite(given)])) >= FEWEST_NUMBERS:
-        return _by_number(name, given)
     if given.dtype.kind == "f":
-        texts = ["" if value != value else format_number(value) for value in given.tolist()]
-        given = np.array(texts)
-    coded = Constraints.from_labels(given)
-    codes = np.full(len(given), -1) if coded.labels is None else coded.labels
-    names = () if coded.label_names is None else tuple(map(str, coded.label_names))
-    return _by_classes(name, Partition(np.asarray(codes, dtype=np.int64), names))
-
-
-def _by_classes(name: str, groups: Partition) -> Coloring:
-    texts = tuple(groups.names[code] if code >= 0 else "" for code in groups.codes)
-    return Coloring(name, groups, texts)
-
-
-def _by_number(name: str, values: npt.NDArray[np.float64]) -> Coloring:
-    known = np.isfinite(values)
-    low, high = np.percentile(values[known], [1.0, 99.0])
-    if not high > low:
-        low, high = float(values[known].min()), float(values[known].max())
-    with np.errstate(invalid="ignore"):
-        steps = np.clip((values - low) / (high - low) * STEPS, 0, STEPS - 1)
-    codes = np.where(known, np.nan_to_num(steps), -1).astype(np.int64)
-    texts = tuple("" if not np.isfinite(v) else format_number(v) for v in values.tolist())
-    names = tuple(map(str, range(STEPS)))
-    ends = (format_number(float(low)), format_number(float(high)))
-    return Coloring(name, Partition(codes, names), texts, ends)
+        if len(np.unique(given[np.isfinite(given)])) >= FEWEST_NUMBERS:
+            return Coloring(name, values=given)
+        given = np.array(["" if one != one else format_number(one) for one in given.tolist()])
+    return Coloring(name, known_classes(given))
 
 
 def lost_steps(n_lost: npt.NDArray[np.float64], k: int) -> Codes:

@@ -10,9 +10,9 @@ from sidelight._typing import Array
 from sidelight._words import counted, format_number
 from sidelight.pictures._points import small_map
 from sidelight.pictures._progress import by_step
+from sidelight.pictures.maps._coloring import Coloring
 from sidelight.pictures.maps._growth import steady_frames
 from sidelight.report.figures import figure
-from sidelight.report.maps._colors import Coloring
 from sidelight.report.sections import Section
 
 MAX_STAGES = 6
