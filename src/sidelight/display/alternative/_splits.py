@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from sidelight.constraints import Constraints, as_known_splits
-from sidelight.display._canvas import check_matplotlib, inks_of, set_titles
+from sidelight.display._canvas import check_matplotlib
 from sidelight.display._display import Display
-from sidelight.display._draw._render import draw
-from sidelight.display._panels import panels
+from sidelight.display._panels import axes_of, draw_panels
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._points import Points
 from sidelight.pictures._rows import final_step
@@ -84,12 +83,7 @@ class SplitsDisplay(Display, kind=Points):
             Axes to draw in, one per split; a new figure by default.
         """
         check_matplotlib(type(self).__name__)
-        self.axes_ = panels(ax, len(self.picture), "split", ACROSS, (3.6, 3.2))
+        self.axes_ = axes_of(ax, len(self.picture), "split", across=ACROSS, size=(3.6, 3.2))
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
-        self.drawn_ = tuple(
-            draw(panel, picture, inks_of(panel), **options)
-            for panel, picture in zip(self.axes_, self.picture, strict=True)
-        )
-        for panel, picture in zip(self.axes_, self.picture, strict=True):
-            set_titles(panel, picture.axis_titles, picture.heading)
+        self.drawn_ = draw_panels(self.axes_, self.picture, options)
         return self
