@@ -99,24 +99,31 @@ class TestConnectedClusters:
         labels = np.array([0, 0, 1, 1, -1])
         model = Fitted().with_(labels_=labels, center_nodes_=np.array([0, 2]))
         display = ConnectedClustersDisplay.from_estimator(model, self.PLACES, self.RING, ax=ax)
-        inside = [segment.tolist() for segment in display.inside_.get_segments()]
+        inside = [segment.tolist() for segment in display.drawn_.lines["inside"].get_segments()]
         assert inside == [[[0, 0], [1, 0]], [[2, 0], [2, 1]]]
-        assert len(display.between_.get_segments()) == 3
-        np.testing.assert_array_equal(display.points_.get_offsets(), self.PLACES)
-        colors = [to_hex(color) for color in display.points_.get_facecolors()]
+        assert len(display.drawn_.lines["between"].get_segments()) == 3
+        np.testing.assert_array_equal(display.drawn_.points.get_offsets(), self.PLACES)
+        colors = [to_hex(color) for color in display.drawn_.points.get_facecolors()]
         assert colors[0] == colors[1] != colors[2] == colors[3] != colors[4]
-        assert [to_hex(color) for color in display.inside_.get_colors()] == [colors[0], colors[2]]
-        np.testing.assert_array_equal(display.centers_.get_offsets(), self.PLACES[[0, 2]])
+        assert [to_hex(color) for color in display.drawn_.lines["inside"].get_colors()] == [
+            colors[0],
+            colors[2],
+        ]
+        np.testing.assert_array_equal(
+            display.drawn_.marks["center"].get_offsets(), self.PLACES[[0, 2]]
+        )
 
     def test_a_sample_of_many_nodes_keeps_the_centers(self, ax, monkeypatch):
         monkeypatch.setattr(_region_map, "MAX_NODES", 2)
         labels = np.array([0, 0, 1, 1, 1])
         model = Fitted().with_(labels_=labels, center_nodes_=np.array([4, 1]))
         display = ConnectedClustersDisplay.from_estimator(model, self.PLACES, self.RING, ax=ax)
-        assert {1, 4} <= set(display.map.rows.tolist())
-        assert len(display.centers_.get_offsets()) == 2
+        assert {1, 4} <= set(display.picture.rows.tolist())
+        assert len(display.drawn_.marks["center"].get_offsets()) == 2
         assert "of 5 nodes are drawn" in ax.get_title()
-        for a, b in display.map.rows[display.map.edges].tolist():
+        drawn = display.picture
+        ends = np.concatenate([lines.pairs for lines in drawn.lines])
+        for a, b in drawn.rows[ends].tolist():
             assert [min(a, b), max(a, b)] in self.RING.edges.tolist()
 
     def test_inner_edges_come_first(self, ax, monkeypatch):
@@ -124,8 +131,8 @@ class TestConnectedClusters:
         display = ConnectedClustersDisplay.from_labels(
             self.PLACES, self.RING, [0, 0, 1, 1, 2], ax=ax
         )
-        assert len(display.inside_.get_segments()) == 2
-        assert len(display.between_.get_segments()) == 0
+        assert len(display.drawn_.lines["inside"].get_segments()) == 2
+        assert len(display.drawn_.lines["between"].get_segments()) == 0
 
     def test_bad_coordinates(self):
         with pytest.raises(InvalidRequest, match="two numbers per row"):

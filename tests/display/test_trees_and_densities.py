@@ -22,6 +22,7 @@ from sidelight.mixture import (
     NonparametricMixture,
     ProjectedDiscriminativeMixture,
 )
+from sidelight.pictures.clusters._density import SHARES
 
 
 class TestDendrogram:
@@ -173,29 +174,31 @@ class TestDensity:
         given = pd.DataFrame(X, columns=["a", "b"]) if form == "frame" else X
         model = GaussianMixture(2, random_state=0).fit(given)
         display = DensityDisplay.from_estimator(model, given, ax=ax)
-        across, up = np.meshgrid(display.x, display.y)
+        across, up = np.meshgrid(display.picture.heights.x, display.picture.heights.y)
         grid = np.column_stack([across.ravel(), up.ravel()])
         plain = GaussianMixture(2, random_state=0).fit(X)
-        np.testing.assert_allclose(display.log_density.ravel(), plain.score_samples(grid))
-        assert display.kind == "density"
+        np.testing.assert_allclose(
+            display.picture.heights.values.ravel(), plain.score_samples(grid)
+        )
+        assert display.picture.text.startswith("density;")
 
     def test_contours_hold_their_share_of_the_rows(self, ax):
         X = np.random.default_rng(0).normal(size=(2_000, 2))
         model = GaussianMixture(1, random_state=0).fit(X)
         display = DensityDisplay.from_estimator(model, X, ax=ax)
         scores = model.score_samples(X)
-        for level, share in zip(display.contours_.levels, display.shares, strict=True):
+        for level, share in zip(display.drawn_.contours.levels, SHARES, strict=True):
             assert np.mean(scores >= level) == pytest.approx(share, abs=1e-3)
-        assert list(display.shares) == [0.95, 0.75, 0.5, 0.25]
+        assert list(display.picture.heights.names) == ["95%", "75%", "50%", "25%"]
 
     @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
     def test_of_more_features_the_density_of_the_projection(self, blobs, ax, covariance_type):
         X = blobs[0]
         model = GaussianMixture(3, covariance_type=covariance_type, random_state=0).fit(X)
         display = DensityDisplay.from_estimator(model, X, ax=ax)
-        assert display.kind == "marginal"
+        assert "of the rows in this plane" in display.picture.text
         pca = PCA(2).fit(X)
-        sign = np.sign((display.xy * pca.transform(X)).sum(axis=0))
+        sign = np.sign((display.picture.xy * pca.transform(X)).sum(axis=0))
         axes = pca.components_.T * sign
         full = {
             "full": model.covariances_,
@@ -203,16 +206,16 @@ class TestDensity:
             "diag": [np.diag(c) for c in np.atleast_2d(model.covariances_)],
             "spherical": [c * np.eye(4) for c in np.ravel(model.covariances_)],
         }[covariance_type]
-        place = np.array([display.x[13], display.y[57]])
+        place = np.array([display.picture.heights.x[13], display.picture.heights.y[57]])
         expected = sum(
             weight
             * multivariate_normal((mean - X.mean(axis=0)) @ axes, axes.T @ C @ axes).pdf(place)
             for weight, mean, C in zip(model.weights_, model.means_, full, strict=True)
         )
-        assert display.log_density[57, 13] == pytest.approx(np.log(expected))
+        assert display.picture.heights.values[57, 13] == pytest.approx(np.log(expected))
         # It is a density: it sums to one, up to what lies beyond the frame.
-        step = np.diff(display.x)[0] * np.diff(display.y)[0]
-        assert np.exp(display.log_density).sum() * step == pytest.approx(1.0, abs=0.05)
+        step = np.diff(display.picture.heights.x)[0] * np.diff(display.picture.heights.y)[0]
+        assert np.exp(display.picture.heights.values).sum() * step == pytest.approx(1.0, abs=0.05)
 
     def test_of_other_mixtures_a_slice_through_the_mean(self, blobs, ax):
         X = blobs[0]
@@ -222,23 +225,25 @@ class TestDensity:
         ):
             model.fit(X)
             display = DensityDisplay.from_estimator(model, X, features=[1, 3], ax=ax)
-            assert display.kind == "slice"
+            assert "plane through the mean" in display.picture.text
             assert "plane through the mean" in ax.get_title()
             place = X.mean(axis=0)
-            place[[1, 3]] = display.x[20], display.y[30]
-            assert display.log_density[30, 20] == pytest.approx(model.score_samples([place])[0])
+            place[[1, 3]] = display.picture.heights.x[20], display.picture.heights.y[30]
+            assert display.picture.heights.values[30, 20] == pytest.approx(
+                model.score_samples([place])[0]
+            )
 
     def test_components_of_a_projection_are_no_marginal(self, blobs, known, ax):
         model = ProjectedDiscriminativeMixture(3, random_state=0)
         model.fit(blobs[0], constraints=known)
         display = DensityDisplay.from_estimator(model, blobs[0], ax=ax)
-        assert display.kind == "slice"
+        assert "plane through the mean" in display.picture.text
 
     def test_one_feature_is_a_curve(self, blobs, ax):
         X = blobs[0][:, :1]
         model = GaussianMixture(2, random_state=0).fit(X)
         display = DensityDisplay.from_estimator(model, X, ax=ax)
-        x, y = display.line_.get_data()
+        x, y = display.drawn_.curve.get_data()
         np.testing.assert_allclose(y, np.exp(model.score_samples(x[:, None])))
         assert ax.get_ylabel() == "density"
         assert min(ax.get_yticks()) >= 0
@@ -247,16 +252,16 @@ class TestDensity:
         X = blobs[0][:, :2]
         model = make_pipeline(StandardScaler(), GaussianMixture(2, random_state=0)).fit(X)
         display = DensityDisplay.from_estimator(model, X[:7], ax=ax)
-        assert len(display.xy) == 7
-        place = [[display.x[3], display.y[5]]]
-        assert display.log_density[5, 3] == pytest.approx(model.score_samples(place)[0])
+        assert len(display.picture.xy) == 7
+        place = [[display.picture.heights.x[3], display.picture.heights.y[5]]]
+        assert display.picture.heights.values[5, 3] == pytest.approx(model.score_samples(place)[0])
 
     def test_missing_values_are_filled(self, blobs, ax):
         X = blobs[0].copy()
         X[4, 1] = np.nan
         model = GaussianMixture(2, random_state=0).fit(X)
         display = DensityDisplay.from_estimator(model, X, features=[0, 1], ax=ax)
-        np.testing.assert_allclose(display.xy, model.impute(X)[:, :2])
+        np.testing.assert_allclose(display.picture.xy, model.impute(X)[:, :2])
 
     def test_other_densities_are_refused(self, blobs):
         counts = (blobs[0] > 1).astype(float)

@@ -62,11 +62,11 @@ class Display:
         check_matplotlib(type(self).__name__)
         self.ax_ = new_axes(self._size) if ax is None else one_axes(ax)
         self.figure_ = self.ax_.figure
-        self._draw(inks_of(self.ax_), {**self._options, **options})
+        inks = inks_of(self.ax_)
+        self._draw(inks, {**self._options(inks), **options})
         return self
 
-    @property
-    def _options(self) -> Mapping[str, Any]:
+    def _options(self, inks: Inks) -> Mapping[str, Any]:
         """Options of the renderer that are not as usual."""
         return {}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -10,37 +10,24 @@ import numpy as np
 from sidelight._typing import FloatArray
 from sidelight.constraints import as_relations
 from sidelight.constraints.inner import plain
-from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
-from sidelight.display._draw._points import draw_points
+from sidelight.display._canvas import Inks
+from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._points import CENTER
+from sidelight.pictures._points import Points
 from sidelight.pictures._rows import final_step
-from sidelight.pictures.relational._region_map import RegionMap, region_map, region_points
+from sidelight.pictures.relational._region_map import region_points
 
 #: Points of up to so many nodes are drawn large.
 _FEW = 300
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class ConnectedClustersDisplay(Display):
+class ConnectedClustersDisplay(Display, kind=Points):
     """Map of a graph: nodes at their coordinates, edges inside of clusters in their color.
 
     Edges between clusters are thin and grey, center nodes are outlined, and nodes in no cluster
-    are grey. Of more than 6,000 nodes a random sample is drawn, and the title says so.
-
-    Parameters
-    ----------
-    map : RegionMap
-        Nodes with their places, the edges between them, and the clusters.
-
-    Attributes
-    ----------
-    points_ : PathCollection
-        The nodes.
-    inside_, between_ : LineCollection
-        Edges inside of clusters, and between them.
-    centers_ : PathCollection or None
-        Rings around the center nodes.
+    are grey. Of more than 6,000 nodes a random sample is drawn, and the title says so. Lines are
+    called ``"inside"`` and ``"between"``, and the rings around center nodes are the mark
+    ``"center"``.
 
     Examples
     --------
@@ -49,16 +36,13 @@ class ConnectedClustersDisplay(Display):
     >>> places = [[0, 0], [1, 0], [2, 0], [3, 0]]
     >>> path = Relations([(0, 1), (1, 2), (2, 3)], n_samples=4)
     >>> display = ConnectedClustersDisplay.from_labels(places, path, [0, 0, 1, 1])
-    >>> len(display.inside_.get_segments()), len(display.between_.get_segments())
-    (2, 1)
+    >>> {kind: len(lines.get_segments()) for kind, lines in display.drawn_.lines.items()}
+    {'between': 1, 'inside': 2}
     """
-
-    map: RegionMap
-    title: str = ""
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, coordinates: Any, relations: Any, *, ax: Any = None
+        cls, estimator: Any, coordinates: Any, relations: Any, *, ax: Any = None, **options: Any
     ) -> Self:
         """Draw the clusters of a fitted estimator.
 
@@ -71,15 +55,17 @@ class ConnectedClustersDisplay(Display):
         relations : Relations, sparse matrix, networkx graph or array-like of shape (m, 2)
             The graph that it was fitted with.
         """
-        check_matplotlib(cls.__name__)
         model, _ = final_step(estimator)
         if not hasattr(model, "labels_"):
             raise InvalidRequest(f"{type(model).__name__} gives no clusters (it has no labels_).")
-        drawn = _map(coordinates, relations, model.labels_, getattr(model, "center_nodes_", None))
-        return cls(map=drawn, title=type(model).__name__).plot(ax)
+        centers = getattr(model, "center_nodes_", None)
+        drawn = _points(coordinates, relations, model.labels_, centers, type(model).__name__)
+        return cls(drawn).plot(ax, **options)
 
     @classmethod
-    def from_labels(cls, coordinates: Any, relations: Any, labels: Any, *, ax: Any = None) -> Self:
+    def from_labels(
+        cls, coordinates: Any, relations: Any, labels: Any, *, ax: Any = None, **options: Any
+    ) -> Self:
         """Draw the clusters of any labels.
 
         Parameters
@@ -88,25 +74,17 @@ class ConnectedClustersDisplay(Display):
             Place of every row on the map.
         relations : Relations, sparse matrix, networkx graph or array-like of shape (m, 2)
             The graph between the rows.
-        labels : array-like of shape (n_samples,)
-            Cluster of every row; -1 for none.
         """
-        check_matplotlib(cls.__name__)
-        return cls(map=_map(coordinates, relations, labels, None)).plot(ax)
+        return cls(_points(coordinates, relations, labels)).plot(ax, **options)
 
-    def _draw(self, inks: Inks) -> None:
-        picture = region_points(self.map)
-        few = len(picture.codes) <= _FEW
-        size = 36 if few else max(4.0, 36 * _FEW / len(picture.codes))
-        edge: dict[str, Any] = {"edgecolors": inks.page, "linewidths": 0.5}
-        drawn = draw_points(self.ax_, picture, inks, s=size, **edge)
-        self.points_, self.centers_ = drawn.points, drawn.marks.get(CENTER)
-        self.inside_, self.between_ = drawn.lines["inside"], drawn.lines["between"]
-        self.ax_.set_aspect("equal", adjustable="datalim")
-        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
+    def _options(self, inks: Inks) -> Mapping[str, Any]:
+        size = max(4.0, 36 * min(1.0, _FEW / max(len(self.picture.codes), 1)))
+        return {"s": size, "edgecolors": inks.page, "linewidths": 0.5}
 
 
-def _map(coordinates: Any, relations: Any, labels: Any, centers: Any) -> RegionMap:
+def _points(
+    coordinates: Any, relations: Any, labels: Any, centers: Any = None, heading: str = ""
+) -> Points:
     places: FloatArray = np.asarray(plain(coordinates), np.float64)
     clusters = np.asarray(labels)
     if places.ndim != 2 or places.shape[1] != 2:
@@ -120,4 +98,4 @@ def _map(coordinates: Any, relations: Any, labels: Any, centers: Any) -> RegionM
             f"coordinates are given for {len(places)} rows, but {len(clusters)} have a cluster."
         )
     graph = as_relations(relations, len(places))
-    return region_map(places, graph.edges, clusters, centers)
+    return region_points(places, graph.edges, clusters, centers, heading=heading)

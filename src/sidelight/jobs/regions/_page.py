@@ -15,7 +15,7 @@ from sidelight.jobs.regions._facts import n_pieces
 from sidelight.pictures._projection import project
 from sidelight.pictures._run import Given, make_given, make_run
 from sidelight.pictures.relational._absorption import absorption
-from sidelight.pictures.relational._region_map import region_map, region_points
+from sidelight.pictures.relational._region_map import region_points
 from sidelight.pictures.svg._render import svg_of
 from sidelight.report import sections
 from sidelight.report._report import _cluster_cards
@@ -100,12 +100,17 @@ def _map(given: Given, relations: Relations | None, coordinates: FloatArray | No
         note += f" No coordinates were given: nodes are placed by their attributes. {placed.note}"
     estimator = given.estimator
     centers = getattr(estimator, "center_nodes_", None)
-    drawn = region_map(coordinates, relations.edges, np.asarray(estimator.labels_), centers)
-    names = row_names(given.ids, drawn.rows)
-    clusters = list(make_run(given).clusters.names)
+    drawn = region_points(
+        coordinates,
+        relations.edges,
+        np.asarray(estimator.labels_),
+        centers,
+        names_of=lambda rows: row_names(given.ids, rows),
+        cluster_names=make_run(given).clusters.names,
+    )
     note += f" {drawn.note[:1].upper()}{drawn.note[1:]}." if drawn.note else ""
     return {
-        "region_map": Markup(svg_of(region_points(drawn, names, clusters))),
+        "region_map": Markup(svg_of(drawn)),
         "region_note": note,
     }
 
