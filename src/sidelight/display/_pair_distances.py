@@ -17,7 +17,7 @@ from sidelight.display._draw._bars import draw_mirrored
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.pictures._bars import Bars
 from sidelight.pictures._histograms import pair_distances
-from sidelight.pictures._pairs import Mapped, known_distances, order_in_words, pair_lengths
+from sidelight.pictures._pairs import Mapped, known_distances, pair_lengths
 from sidelight.pictures._projection import dense
 from sidelight.pictures._rows import as_fitted, final_step, given_of
 from sidelight.pictures._shapes import cluster_metrics, squared_lengths
@@ -71,12 +71,12 @@ class PairDistancesDisplay(Display, kind=Bars):
             raise SidelightError("The constraints state no pair, label or group: nothing to draw.")
         known = known_distances(measured)
         before, after = pair_distances(known)
-        parts = [type(estimator).__name__, order_in_words(known)]
-        return cls((before.headed(": ".join(filter(None, parts))), after)).plot(ax)
+        return cls((before.headed(type(estimator).__name__), after)).plot(ax)
 
     def _draw(self, inks: Inks, options: Mapping[str, Any]) -> None:
         self.drawn_ = draw_mirrored(self.ax_, self.picture, inks, ("before", "after"))
-        set_titles(self.ax_, self.picture[0].axis_titles, self.picture[0].heading)
+        first = self.picture[0]
+        set_titles(self.ax_, first.axis_titles, first.heading, first.note)
 
 
 @dataclass(frozen=True)

@@ -63,9 +63,8 @@ class SizesDisplay(Display, kind=Bars):
             getattr(model, "size_bounds_", None),
             n_outside=int(np.count_nonzero(labels < 0)),
             colors=None if like is None else color_numbers(like.picture, names),
-            heading=type(model).__name__,
         )
-        return cls(picture).plot(ax)
+        return cls(picture.headed(type(model).__name__)).plot(ax)
 
     @classmethod
     def from_labels(cls, labels: Any, *, bounds: Any = None, ax: Any = None) -> Self:

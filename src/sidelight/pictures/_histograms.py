@@ -9,7 +9,7 @@ import numpy as np
 from sidelight._typing import FloatArray
 from sidelight._words import format_number
 from sidelight.pictures._bars import Bars, Series
-from sidelight.pictures._pairs import PairDistances
+from sidelight.pictures._pairs import PairDistances, order_in_words
 from sidelight.pictures._scales import nice_ticks
 
 #: Bars of a histogram of probabilities, and of one of distances.
@@ -58,13 +58,16 @@ def pair_distances(known: PairDistances) -> tuple[Bars, Bars]:
     together, apart = known.together, known.apart
     every = np.concatenate([together.before, together.after, apart.before, apart.after])
     most = max(float(np.percentile(every, _FAR)), 1e-9)
+    note = order_in_words(known)
     return (
-        _pair_distances(together.before, apart.before, most, "before"),
-        _pair_distances(together.after, apart.after, most, "after"),
+        _pair_distances(together.before, apart.before, most, "before", note),
+        _pair_distances(together.after, apart.after, most, "after", note),
     )
 
 
-def _pair_distances(together: FloatArray, apart: FloatArray, most: float, when: str) -> Bars:
+def _pair_distances(
+    together: FloatArray, apart: FloatArray, most: float, when: str, note: str
+) -> Bars:
     edges = np.linspace(0.0, most, BINS + 1)
     shares = [_shares(values, edges) for values in (together, apart)]
     middles = [format_number(_median(values)) for values in (together, apart)]
@@ -79,6 +82,7 @@ def _pair_distances(together: FloatArray, apart: FloatArray, most: float, when: 
         ],
         names=[f"from {format_number(edge)}" for edge in edges[:-1]],
         axis_titles=("distance (1: mean of random rows; lines: medians)", "share of the pairs"),
+        note=note,
         css=f"distances {when}",
         size=(560, 190),
         largest=max(float(max(share.max() for share in shares)), 1e-12),

@@ -19,7 +19,6 @@ def cluster_sizes(
     n_outside: int = 0,
     colors: IntArray | None = None,
     noun: str = "cluster",
-    heading: str = "",
 ) -> Bars:
     """Size of every cluster as a bar, with marks at its bounds.
 
@@ -38,8 +37,6 @@ def cluster_sizes(
         Number of the color of every cluster; by default the number of the cluster.
     noun : str, default="cluster"
         What the bars stand for.
-    heading : str, default=""
-        What is written above the picture, before whether the sizes are within their bounds.
     """
     heights = np.asarray(sizes, np.float64)
     numbers = np.arange(len(heights)) if colors is None else colors
@@ -66,7 +63,7 @@ def cluster_sizes(
         titles=[f"{noun} {name}: {text} rows" for name, text in said],
         texts=texts,
         axis_titles=(noun, "size"),
-        heading=": ".join(filter(None, [heading, note])),
+        note=note,
         largest=max([1.0, *heights, *(bound for pair in marks for bound in pair)]),
         colors=numbers,
         wrong=wrong.tolist(),
