@@ -14,11 +14,10 @@ from markupsafe import Markup
 from sidelight._words import counted, format_number
 from sidelight.pictures._matching import count_together, match_classes
 from sidelight.pictures._palette import palette
-from sidelight.pictures._points import WRONG, Points, link_lines
+from sidelight.pictures._plane import Plane, rows_in_plane
 from sidelight.pictures._progress import by_step, first_step
-from sidelight.pictures._projection import project
 from sidelight.pictures._run import Given, Partition, Run, shorten
-from sidelight.pictures._selection import Links, Selection, ringed_rows, select, stated_links
+from sidelight.pictures._selection import Links, Selection
 from sidelight.pictures._shapes import shapes
 from sidelight.pictures._sizes import cluster_sizes
 from sidelight.pictures.svg._points import placed
@@ -81,29 +80,21 @@ def outcome_in_short(run: Run) -> Section:
 
 def picture_and_statements(run: Run) -> Section:
     """Draw the data and list what was asked; both number the drawn links alike."""
-    rng = np.random.default_rng(0)  # the same run gives the same picture
-    links = stated_links(run)
-    selection = select(run, links, rng)
-    return {**_picture(run, links, selection, rng), **listed_statements(run, links, selection)}
+    plane = rows_in_plane(run)
+    return {**_picture(plane), **listed_statements(run, plane.links, plane.selection)}
 
 
-def _picture(run: Run, links: Links, selection: Selection, rng: np.random.Generator) -> Section:
-    rows = selection.rows
-    projection = project(run.source, rows, run.feature_names, rng)
+def _picture(plane: Plane) -> Section:
+    run, links, selection, projection = plane.run, plane.links, plane.selection, plane.projection
     numbers = _class_numbers(run)
-    classes = None if run.truth is None else _recode(run.truth.codes[rows], numbers)
+    classes = None if run.truth is None else _recode(run.truth.codes[plane.rows], numbers)
     names = run.clusters.names if len(run.clusters.names) <= MAX_GROUPS else ()
-    drawn = Points(
+    drawn = plane.points(
         title="The data with its clusters and constraints",
         text=asked_in_one_sentence(run),
-        xy=projection.xy,
-        codes=run.clusters.codes[rows],
         others=classes,
         names=dict(enumerate(names)),
-        marks={WRONG: ringed_rows(run, selection)},
-        lines=link_lines(selection.links),
         shapes=shapes(run, projection),
-        axes=projection.kind,
         interactive=True,
     )
     n_colours = max(len(run.clusters.names), int(numbers.max(initial=-1)) + 1)

@@ -18,6 +18,7 @@ from sidelight.pictures._points import (
     Lines,
     Points,
     Regions,
+    Text,
 )
 from sidelight.pictures._scales import frame_of, nice_ticks
 from sidelight.pictures._shapes import Shape
@@ -66,6 +67,11 @@ class Placed:
     radius: float
     n_beyond: int
 
+    def place(self, xy: FloatArray) -> FloatArray:
+        """Places in the picture of others than its points, shape (m, 2)."""
+        x, y = self.box.x(xy[:, 0], *self.x_range), self.box.y(xy[:, 1], *self.y_range)
+        return np.column_stack([x, y])
+
 
 def placed(drawn: Points) -> Placed:
     """Place the points of a picture."""
@@ -107,13 +113,14 @@ def points_svg(drawn: Points) -> str:
     parts = [
         svg_start(at.box, drawn.css, drawn.title, drawn.text),
         "" if drawn.regions is None else _regions(at, drawn.regions),
-        "" if drawn.axes == "none" else _grid(at, drawn.axes),
+        "" if drawn.axes in ("none", "layout") else _grid(at, drawn.axes),
         _ellipses(at, drawn.shapes) if drawn.shapes else "",
         _group("satisfied", drawn, "".join(_lines(at, lines, drawn.codes) for lines in below)),
         "".join(_casing(at, lines) for lines in wrong),
         _points(at, drawn),
         _group("violated", drawn, "".join(_lines(at, lines, drawn.codes) for lines in wrong)),
         _names(at, drawn) if drawn.names or drawn.interactive else "",
+        "".join(_text(at, text) for text in drawn.texts),
         "</svg>",
     ]
     return "".join(parts)
@@ -211,9 +218,12 @@ def _ends(at: Placed, lines: Lines) -> FloatArray:
 
     A wrong line stops at the rim of its points, which lie under it and must stay visible.
     """
-    first, second = lines.pairs[:, 0], lines.pairs[:, 1]
-    start = np.column_stack([at.x[first], at.y[first]])
-    stop = np.column_stack([at.x[second], at.y[second]])
+    if lines.places is None:
+        first, second = lines.pairs[:, 0], lines.pairs[:, 1]
+        start = np.column_stack([at.x[first], at.y[first]])
+        stop = np.column_stack([at.x[second], at.y[second]])
+    else:
+        start, stop = (at.place(ends) for ends in np.moveaxis(lines.places, 1, 0))
     if lines.role == "wrong":
         gap = at.radius + 1.2
         length = np.linalg.norm(stop - start, axis=1)
@@ -270,6 +280,17 @@ def _names(at: Placed, drawn: Points) -> str:
             f'<text y="4">{escape(short)}</text></g></g>'
         )
     return "".join(parts) + "</g>"
+
+
+def _text(at: Placed, text: Text) -> str:
+    """Write a text beside its point, or around its place."""
+    ((x, y),) = at.place(text.place[None])
+    anchor = ' text-anchor="middle"' if text.role == "middle" else ""
+    beside = 0.0 if text.role == "middle" else at.radius + 2.0
+    return (
+        f'<text class="{text.role}"{anchor} x="{x + beside:.1f}" y="{y - beside:.1f}">'
+        f"{escape(text.text)}</text>"
+    )
 
 
 def group_class(letter: str, number: int) -> str:

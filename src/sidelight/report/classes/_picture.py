@@ -7,11 +7,12 @@ from markupsafe import Markup
 
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted
+from sidelight.pictures._plane import rows_in_plane
 from sidelight.pictures._points import DOUBTFUL as DOUBTED
-from sidelight.pictures._points import GIVEN, WRONG, Points, Regions, link_lines, regions_on
-from sidelight.pictures._projection import Projection, project
+from sidelight.pictures._points import GIVEN, WRONG, Points, Regions, regions_on
+from sidelight.pictures._projection import Projection
 from sidelight.pictures._run import shorten
-from sidelight.pictures._selection import Links, Selection, ringed_rows, select, stated_links
+from sidelight.pictures._selection import Links, Selection
 from sidelight.pictures.classes._decisions import DOUBTFUL, class_codes
 from sidelight.pictures.svg._points import placed
 from sidelight.pictures.svg._render import svg_of
@@ -33,28 +34,22 @@ REGIONS = (124, 68)
 
 def picture(run: ClassifiedRun) -> Section:
     """Draw the rows, and list what was asked about pairs and groups."""
-    rng = np.random.default_rng(0)  # the same run gives the same picture
-    links = stated_links(run)
-    selection = select(run, links, rng)
-    projection = project(run.source, selection.rows, run.feature_names, rng)
+    plane = rows_in_plane(run)
+    links, selection, projection = plane.links, plane.selection, plane.projection
     rows = selection.rows
     numbers = run.truth_numbers
     names = run.names if len(run.names) <= MAX_GROUPS else ()
-    drawn = Points(
+    drawn = plane.points(
         title="The data with its classes",
         text=f"{counted(run.n_rows, 'row')} of {counted(len(run.names), 'class', 'classes')}.",
-        xy=projection.xy,
-        codes=run.clusters.codes[rows],
         others=None if run.truth is None else np.append(numbers, -1)[run.truth.codes[rows]],
         names=dict(enumerate(names)),
         marks={
-            WRONG: ringed_rows(run, selection),
+            WRONG: plane.ringed,
             GIVEN: run.stated[rows],
             DOUBTED: run.doubtful[rows] & ~run.stated[rows],
         },
-        lines=link_lines(selection.links),
         regions=_regions(run, projection),
-        axes=projection.kind,
         interactive=True,
     )
     n_colours = max(len(run.names), int(numbers.max(initial=-1)) + 1)
