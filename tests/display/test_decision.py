@@ -176,7 +176,7 @@ class TestStages:
         model = SemiBoostClassifier(n_estimators=3, random_state=0).fit(X, known)
         x, heights = next(
             iter(StagesDisplay.from_estimator(model, "objective", ax=ax).drawn_.lines.values())
-        )[0].get_data()
+        ).get_data()
         np.testing.assert_array_equal(heights, model.history_)
         assert x[0] == 0
 

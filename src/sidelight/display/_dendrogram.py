@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._words import counted
+from sidelight.display._canvas import Inks
 from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._points import Points
@@ -73,7 +74,6 @@ class DendrogramDisplay(Display, kind=Points):
         heading = f"{type(model).__name__}: {counted(len(np.unique(labels)), 'cluster')}"
         return cls(picture.headed(heading)).plot(ax, **options)
 
-    @property
-    def _options(self) -> Mapping[str, Any]:
+    def _options(self, inks: Inks) -> Mapping[str, Any]:
         size = float(np.clip(2_000 / len(self.picture.xy), 10, 34))
         return {"marker": "s", "s": size, "linewidths": 1.5, "clip_on": False, "zorder": 3}

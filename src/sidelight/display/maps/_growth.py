@@ -121,7 +121,7 @@ class GrowthDisplay(Display, kind=Points):
         check_matplotlib(type(self).__name__)
         self.axes_ = axes_of(ax, len(self.picture), "frame", size=(2.4, 2.6))
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
-        self.drawn_ = draw_panels(self.axes_, self.picture, {**self._options, **options})
+        self.drawn_ = draw_panels(self.axes_, self.picture, {**self._style, **options})
         return self
 
     def animate(self, *, interval: int = 400) -> Any:
@@ -146,13 +146,13 @@ class GrowthDisplay(Display, kind=Points):
 
         def draw(number: int) -> list[Any]:
             axes.clear()
-            drawn = draw_panels([axes], [self.picture[number]], self._options)
+            drawn = draw_panels([axes], [self.picture[number]], self._style)
             return [drawn[0].points]
 
         return FuncAnimation(figure, draw, frames=len(self.picture), interval=interval)
 
     @property
-    def _options(self) -> Mapping[str, Any]:
+    def _style(self) -> Mapping[str, Any]:
         """One scale for all frames, and points that are small enough for them."""
         size = 0.6 * point_size(max(len(one.xy) for one in self.picture))
         options: dict[str, Any] = {"s": size, "legend": False}
