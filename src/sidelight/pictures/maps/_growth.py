@@ -11,7 +11,7 @@ from scipy.linalg import orthogonal_procrustes
 from sidelight._typing import FloatArray, IntArray
 from sidelight._words import counted
 from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.pictures._points import NEW, Points
+from sidelight.pictures._points import Mark, Points
 from sidelight.pictures.maps._coloring import color_fields
 from sidelight.pictures.maps._embedding import (
     coloring_of,
@@ -83,7 +83,7 @@ def growth_frames(
             heading=title,
             xy=plane_of_coordinates(one, (0, 1))[0],
             rows=own,
-            marks={NEW: ~np.isin(own, before)},
+            marks={Mark.NEW: ~np.isin(own, before)},
             axes="layout",
             axis_titles=("first coordinate", "second coordinate"),
             **color_fields(coloring, own),
