@@ -26,7 +26,7 @@ from sidelight.pictures._cells import Cells, Layer, shares_of_rows
 from sidelight.pictures._curves import MAX_POINTS, Curve, Curves
 from sidelight.pictures._histograms import certainty, pair_distances
 from sidelight.pictures._pairs import Distances, PairDistances
-from sidelight.pictures._points import DOUBTFUL, GIVEN, WRONG, Points, link_lines, regions_on
+from sidelight.pictures._points import Lines, Mark, Points, Text, link_lines, regions_on
 from sidelight.pictures._progress import by_step, first_step
 from sidelight.pictures._scores import by_number, learning
 from sidelight.pictures._selection import Links
@@ -328,17 +328,54 @@ class TestPoints:
             assert (x1, y1) == pytest.approx((at.x[first], at.y[first]), abs=0.06)
         assert svg.index('id="satisfied"') < svg.index('id="points"') < svg.index('id="violated"')
 
+    def test_texts_and_lines_may_stand_between_the_points(self, ax):
+        xy = RNG.normal(size=(6, 2))
+        hub = xy.mean(axis=0)
+        spokes = np.stack([xy, np.tile(hub, (6, 1))], axis=1)
+        none = np.zeros((0, 2), np.int64)
+        picture = self.picture(
+            lines=[Lines("spokes", none, "faint", places=spokes, label=None)],
+            texts=[Text("a < b", hub, "middle"), Text("first", xy[0]), Text("bad", xy[1], "wrong")],
+        )
+        drawn = draw_points(ax, picture, inks_of(ax))
+        np.testing.assert_allclose(drawn.lines["spokes"].get_segments(), spokes)
+        assert [text.get_text() for text in drawn.texts] == ["a < b", "first", "bad"]
+        np.testing.assert_array_equal(drawn.texts[1].xy, xy[0])
+        assert drawn.texts[2].get_color() == inks_of(ax).bad
+        assert ax.get_legend() is None  # lines without a label need no words
+        svg, at = svg_of(picture), placed(picture)
+        ((x, y),) = at.place(hub[None])
+        assert f'<text class="middle" text-anchor="middle" x="{x:.1f}" y="{y:.1f}">a &lt; b<' in svg
+        ends = numbers(r"M([\d.-]+) ([\d.-]+)L([\d.-]+) ([\d.-]+)", svg)
+        np.testing.assert_allclose(ends[:, 2:], np.tile([[x, y]], (6, 1)), atol=0.06)
+
+    def test_names_stand_in_the_picture_or_in_a_legend(self, ax):
+        names = {0: "ash", 1: "birch", 2: "cedar"}
+        drawn = draw_points(ax, self.picture(names=names), inks_of(ax))
+        assert [text.get_text() for text in drawn.names] == ["ash", "birch", "cedar"]
+        assert ax.get_legend() is None
+        assert draw_points(ax, self.picture(names=names, listed=True), inks_of(ax)).names == []
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == list(names.values())
+
+    def test_numbers_color_points_on_a_scale(self, ax):
+        picture = self.picture(values=np.arange(6.0), value_title="size")
+        drawn = draw_points(ax, picture, inks_of(ax), legend=False)
+        assert drawn.colorbar is None
+        np.testing.assert_array_equal(drawn.points.get_array(), np.arange(6.0))
+        drawn = draw_points(ax, picture, inks_of(ax))
+        assert drawn.colorbar.ax.get_ylabel() == "size"
+
     def test_marks_are_classes_of_a_page(self, ax):
         one = np.arange(6) == 2
         picture = self.picture(
-            marks={GIVEN: one, DOUBTFUL: np.roll(one, 1), WRONG: np.roll(one, 2)}
+            marks={Mark.GIVEN: one, Mark.DOUBTFUL: np.roll(one, 1), Mark.WRONG: np.roll(one, 2)}
         )
         found = re.findall(r'<circle class="([^"]*)"', svg_of(picture))
         assert found == ["k0", "k0", "k1 a", "k1 u", "kx w", "k2"]
         drawn = draw_points(ax, picture, inks_of(ax))
         assert len(drawn.points.get_offsets()) == 5  # those of a given class stand apart
-        np.testing.assert_array_equal(drawn.marks[GIVEN].get_offsets(), picture.xy[[2]])
-        np.testing.assert_array_equal(drawn.marks[WRONG].get_offsets(), picture.xy[[4]])
+        np.testing.assert_array_equal(drawn.marks[Mark.GIVEN].get_offsets(), picture.xy[[2]])
+        np.testing.assert_array_equal(drawn.marks[Mark.WRONG].get_offsets(), picture.xy[[4]])
 
     def test_few_far_rows_lie_on_the_edge(self):
         xy = np.vstack([RNG.normal(size=(300, 2)), [[1e6, 0.0]]])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -14,9 +14,6 @@ from sidelight._fit.docstrings import complete, split_at
 from sidelight._typing import Array
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._palette import palette
-
-#: From so many groups on, names of groups are not written into a picture.
-MAX_NAMES = 20
 
 #: Up to so many curves are named at their ends.
 MAX_LABELED = 8
@@ -187,34 +184,6 @@ def casing(inks: Inks, width: float = 2.5) -> list[Any]:
     from matplotlib.patheffects import withStroke
 
     return [withStroke(linewidth=width, foreground=inks.page)]
-
-
-def write_names(
-    ax: Any,
-    at: Array,
-    names: Sequence[str],
-    colors: Sequence[str],
-    inks: Inks,
-    *,
-    above: float = 0.0,
-) -> list[Any]:
-    """Write a name at each of the places, or some points above it, in a frame of its color."""
-    frame = {"boxstyle": "round,pad=0.25", "facecolor": inks.page, "alpha": 0.9, "linewidth": 1.2}
-    return [
-        ax.annotate(
-            name,
-            place,
-            xytext=(0.0, above),
-            textcoords="offset points",
-            ha="center",
-            va="center",
-            fontsize="small",
-            color=inks.ink,
-            bbox=frame | {"edgecolor": color},
-            zorder=6,
-        )
-        for place, name, color in zip(at, names, colors, strict=True)
-    ]
 
 
 def label_lines(ax: Any, lines: Mapping[str, Any], inks: Inks) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sidelight._typing import Array, IntArray
-from sidelight.pictures._points import WRONG, Points, link_lines
+from sidelight.pictures._points import Mark, Points, link_lines
 from sidelight.pictures._projection import Projection
 from sidelight.pictures._rows import plane_of
 from sidelight.pictures._run import Run
@@ -54,7 +54,7 @@ class Plane:
             "codes": self.run.clusters.codes[self.rows],
             "n_colors": len(self.run.clusters.names),
             "rows": self.rows,
-            "marks": {WRONG: self.ringed},
+            "marks": {Mark.WRONG: self.ringed},
             "lines": link_lines(self.selection.links),
             "axes": self.projection.kind,
             "axis_titles": self.projection.axis_titles,

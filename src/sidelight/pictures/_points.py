@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Literal
 
 import numpy as np
@@ -16,12 +17,23 @@ from sidelight.pictures._scales import frame_of
 from sidelight.pictures._selection import Links
 from sidelight.pictures._shapes import Shape
 
-#: Rows that stand out: those that a violated statement mentions, those of a given class or place,
-#: those whose class is in doubt, centers of clusters, and rows that were added last.
-WRONG, GIVEN, DOUBTFUL, CENTER, NEW = "wrong", "given", "doubtful", "center", "new"
 
-#: Nodes of a grid that was bent to the rows, which stand out among these.
-NODE = "node"
+class Mark(StrEnum):
+    """Rows that stand out."""
+
+    WRONG = "wrong"
+    """A violated statement mentions them."""
+    GIVEN = "given"
+    """Their class or place was given."""
+    DOUBTFUL = "doubtful"
+    """Their class is in doubt."""
+    CENTER = "center"
+    """They are the center of a cluster."""
+    NEW = "new"
+    """They were added last."""
+    NODE = "node"
+    """They are nodes of a grid that was bent to the others."""
+
 
 Role = Literal["plain", "wrong", "ink", "faint", "group"]
 
@@ -147,7 +159,7 @@ class Points(Picture):
     rows : ndarray of int, shape (n,), default=None
         Which rows of the data the points are, where not all of them are drawn.
     values : ndarray of shape (n,), default=None
-        Numbers that color the points instead, on a scale.
+        Numbers that color the points instead, on a scale; on a page they have one color.
     value_title : str
         What these numbers are.
     others : ndarray of int, shape (n,), default=None
@@ -162,8 +174,8 @@ class Points(Picture):
         Whether these names stand in a legend instead.
     texts : sequence of Text
         Names of points, and other texts.
-    marks : dict of str to ndarray of bool, shape (n,)
-        Rows that stand out, by what they are.
+    marks : dict of Mark or str to ndarray of bool, shape (n,)
+        Rows that stand out, by what they are: a mark, or a kind of statement.
     lines : sequence of Lines
         Lines between points.
     shapes : sequence of Shape
@@ -173,7 +185,8 @@ class Points(Picture):
     regions : Regions, default=None
         Colors of the plane.
     heights : Heights, default=None
-        What rises over the plane, as contours, or over the horizontal axis, as a curve.
+        What rises over the plane, as contours, or over the horizontal axis, as a curve; a page
+        leaves it out.
     limits : tuple of two tuples of float, default=None
         Ends of both axes; by default those of what is drawn.
     ticks : sequence of tuple of float and str

@@ -16,7 +16,7 @@ from sidelight._typing import Array
 from sidelight._words import counted, format_number, listed, statements
 from sidelight.exceptions import EmbeddingWarning
 from sidelight.pictures._pairs import MAX_PAIRS, Mapped, PairDistances, known_distances
-from sidelight.pictures._points import GIVEN, Points, link_lines, small_map
+from sidelight.pictures._points import Mark, Points, link_lines, small_map
 from sidelight.pictures._run import Given, sample_rows, shorten
 from sidelight.pictures._selection import MAX_LINES, MAX_POINTS, Links, fill_up
 from sidelight.pictures.maps._coloring import Coloring
@@ -218,7 +218,7 @@ def _picture(made: Map, coloring: Coloring | None, truth: Any) -> Section:
         codes=codes[rows],
         others=None if truth is None else truth.codes[rows],
         classes=_lost_classes(made, lost, rows),
-        marks={GIVEN: made.anchored[rows]},
+        marks={Mark.GIVEN: made.anchored[rows]},
         lines=link_lines(drawn),
         axes="components",
         equal=True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,20 +9,9 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight._words import STATEMENTS
-from sidelight.display._canvas import MAX_NAMES, Inks, casing, write_names
+from sidelight.display._canvas import Inks, casing
 from sidelight.display._draw._heights import draw_heights
-from sidelight.pictures._points import (
-    CENTER,
-    DOUBTFUL,
-    GIVEN,
-    NEW,
-    NODE,
-    WRONG,
-    Lines,
-    Points,
-    Regions,
-    Text,
-)
+from sidelight.pictures._points import Lines, Mark, Points, Regions, Text
 from sidelight.pictures._run import shorten
 from sidelight.pictures._shapes import Shape
 
@@ -36,6 +24,8 @@ _MANY = 200
 _LONGEST_NAME = 16
 #: More letters along the horizontal axis are turned.
 _LETTERS_ACROSS = 60
+#: Names of more groups are not written.
+_MAX_NAMES = 20
 #: Area of points that contours must be seen among.
 _SIZE_BELOW_CONTOURS = 12.0
 #: Width of lines by their role, and whether they stand above points.
@@ -119,7 +109,7 @@ def draw_points(
     colors = np.array(inks.of_codes(picture.codes, picture.n_colors), dtype=object)
     look = _look(picture, colors, inks) | style
     apart = np.zeros(len(colors), bool)
-    for kind in (GIVEN, NODE):
+    for kind in (Mark.GIVEN, Mark.NODE):
         apart |= picture.marks.get(kind, apart)
     if apart.any():
         look |= {key: np.asarray(look[key])[~apart] for key in ("c", "edgecolors") if key in look}
@@ -132,7 +122,7 @@ def draw_points(
     ax.autoscale_view()
     size = float(np.max(look["s"]))
     for kind, rows in picture.marks.items():
-        if rows.any() and kind not in (DOUBTFUL, NEW):
+        if rows.any() and kind not in (Mark.DOUBTFUL, Mark.NEW):
             drawn.marks[kind] = _draw_mark(ax, picture.xy[rows], kind, colors[rows], size, inks)
     if len(picture.centers):
         drawn.centers = _draw_centers(ax, picture.centers, inks)
@@ -144,7 +134,7 @@ def draw_points(
     if picture.heights is not None:
         drawn.contours, drawn.curve = draw_heights(ax, picture.heights, inks)
     drawn.texts = [_write(ax, text, inks) for text in picture.texts]
-    named = names and 0 < len(picture.names) <= MAX_NAMES
+    named = names and 0 < len(picture.names) <= _MAX_NAMES
     if named and not picture.listed:
         drawn.names = _write_names(ax, picture, inks)
     if legend:
@@ -159,13 +149,13 @@ def _look(picture: Points, colors: Array, inks: Inks) -> dict[str, Any]:
     look: dict[str, Any] = {"s": size, "linewidths": 0.0, "zorder": 2.0, "c": list(colors)}
     if picture.values is not None:
         look |= {"c": picture.values, "cmap": "viridis", "plotnonfinite": True}
-    if NODE in picture.marks:
+    if Mark.NODE in picture.marks:
         look |= {"s": 8.0, "alpha": 0.6}
-    if DOUBTFUL in picture.marks:
-        faces = np.where(picture.marks[DOUBTFUL], inks.page, colors)
+    if Mark.DOUBTFUL in picture.marks:
+        faces = np.where(picture.marks[Mark.DOUBTFUL], inks.page, colors)
         look |= {"c": list(faces), "edgecolors": list(colors), "linewidths": 1.2}
-    if NEW in picture.marks:
-        look |= {"edgecolors": inks.ink, "linewidths": np.where(picture.marks[NEW], 0.6, 0.0)}
+    if Mark.NEW in picture.marks:
+        look |= {"edgecolors": inks.ink, "linewidths": np.where(picture.marks[Mark.NEW], 0.6, 0.0)}
     return look
 
 
@@ -209,7 +199,7 @@ def _explain(ax: Any, picture: Points, drawn: DrawnPoints, named: bool, inks: In
     for artist in (*drawn.lines.values(), *drawn.marks.values()):
         if not artist.get_label().startswith("_"):  # what Matplotlib calls artists without a label
             handles.append(artist)
-    n_doubtful = int(picture.marks.get(DOUBTFUL, np.zeros(0)).sum())
+    n_doubtful = int(picture.marks.get(Mark.DOUBTFUL, np.zeros(0)).sum())
     if n_doubtful:
         hollow = {"markerfacecolor": inks.page, "markeredgecolor": inks.soft}
         handles.append(Line2D([], [], label=f"in doubt ({n_doubtful:,})", **dot, **hollow))
@@ -252,17 +242,17 @@ def _draw_lines(ax: Any, picture: Points, lines: Lines, colors: Array, inks: Ink
 def _draw_mark(ax: Any, xy: Array, kind: str, colors: Array, size: float, inks: Inks) -> Any:
     """Draw rows that stand out: of a given class in full, others by an outline."""
     label = f"{kind} ({len(xy):,})"
-    if kind == GIVEN:
+    if kind == Mark.GIVEN:
         outline: dict[str, Any] = {"c": list(colors), "edgecolors": inks.ink, "linewidths": 1.4}
         label = f"class given ({len(xy):,})"
         return ax.scatter(*xy.T, s=1.8 * size, zorder=2.6, label=label, **outline)
-    if kind == NODE:
+    if kind == Mark.NODE:
         return ax.scatter(*xy.T, s=16.0, c=inks.ink, linewidths=0.0, zorder=4)
     outline = {"facecolors": "none", "edgecolors": inks.ink, "linewidths": 0.7}
-    if kind == WRONG:
+    if kind == Mark.WRONG:
         outline |= {"edgecolors": inks.bad, "linewidths": 1.3}
         return ax.scatter(*xy.T, s=size + 45, zorder=4, **outline)
-    if kind == CENTER:
+    if kind == Mark.CENTER:
         return ax.scatter(*xy.T, s=3 * size, zorder=4, **(outline | {"linewidths": 1.5}))
     marker = "s" if kind == STATEMENTS["groups"] else "o"
     return ax.scatter(*xy.T, s=size + 30, marker=marker, zorder=2.5, label=label, **outline)
@@ -311,15 +301,19 @@ def outline(shape: Shape) -> Array:
 
 
 def _write_names(ax: Any, picture: Points, inks: Inks) -> list[Any]:
-    """Write names at the middle of the rows, above the centers where there are some."""
+    """Write names in frames at the middle of the rows, above the centers where there are some."""
     colors = inks.groups(max(picture.n_colors, 1))
-    shown = [code for code in picture.names if np.any(picture.codes == code)]
-    if not shown:
-        return []
-    middle = np.array([np.median(picture.xy[picture.codes == code], axis=0) for code in shown])
-    texts = [shorten(picture.names[code], _LONGEST_NAME) for code in shown]
-    above = 13.0 if len(picture.centers) else 0.0
-    return write_names(ax, middle, texts, [colors[code] for code in shown], inks, above=above)
+    frame = {"boxstyle": "round,pad=0.25", "facecolor": inks.page, "alpha": 0.9, "linewidth": 1.2}
+    look: dict[str, Any] = {"xytext": (0.0, 13.0 if len(picture.centers) else 0.0), "zorder": 6}
+    look |= {"ha": "center", "va": "center", "fontsize": "small", "color": inks.ink}
+    written = []
+    for code, name in picture.names.items():
+        rows = picture.codes == code
+        if rows.any():
+            middle = np.median(picture.xy[rows], axis=0)
+            edge = {"bbox": frame | {"edgecolor": colors[code]}, "textcoords": "offset points"}
+            written.append(ax.annotate(shorten(name, _LONGEST_NAME), middle, **edge, **look))
+    return written
 
 
 def _write(ax: Any, text: Text, inks: Inks) -> Any:
@@ -330,26 +324,3 @@ def _write(ax: Any, text: Text, inks: Inks) -> Any:
         look |= {"xytext": (0, 0), "ha": "center", "va": "center", "fontsize": "small", "zorder": 6}
         look |= {"fontweight": "bold", "path_effects": casing(inks, 3.5)}
     return ax.annotate(text.text, text.place, textcoords="offset points", **look)
-
-
-def name_points(ax: Any, xy: Array, names: Mapping[int, str], color: str, inks: Inks) -> list[Any]:
-    """Write names beside some of the points."""
-    return [
-        ax.annotate(
-            name,
-            xy[place],
-            xytext=(5, 4),
-            textcoords="offset points",
-            fontsize="x-small",
-            color=color,
-            path_effects=casing(inks),
-            zorder=5,
-        )
-        for place, name in names.items()
-    ]
-
-
-def explain(ax: Any, inks: Inks, **options: Any) -> None:
-    """Write a legend on the color of the page."""
-    look: dict[str, Any] = {"fontsize": "small", "framealpha": 0.85, "edgecolor": "none"}
-    ax.legend(facecolor=inks.page, **look, **options)

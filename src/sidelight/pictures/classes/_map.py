@@ -13,7 +13,7 @@ from sidelight._words import counted
 from sidelight.constraints import Constraints
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._plane import Plane, rows_in_plane
-from sidelight.pictures._points import DOUBTFUL, GIVEN, Points, Regions, around, color_plane
+from sidelight.pictures._points import Mark, Points, Regions, around, color_plane
 from sidelight.pictures._rows import as_fitted, final_step, given_of, sampled_note
 from sidelight.pictures._run import Given, Partition, Run
 from sidelight.pictures.classes._decisions import (
@@ -82,7 +82,7 @@ def class_map(
         heading=heading,
         note="; ".join(note for note in notes if note),
         names=dict(enumerate(run.clusters.names)),
-        marks={GIVEN: given[plane.rows], DOUBTFUL: doubtful[plane.rows]},
+        marks={Mark.GIVEN: given[plane.rows], Mark.DOUBTFUL: doubtful[plane.rows]},
         regions=shades,
     )
 

@@ -13,7 +13,7 @@ from sidelight.constraints import Constraints
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.pictures._matching import count_together, match_classes
 from sidelight.pictures._plane import Plane, rows_in_plane
-from sidelight.pictures._points import WRONG, Points, Regions, Text, around, color_plane
+from sidelight.pictures._points import Mark, Points, Regions, Text, around, color_plane
 from sidelight.pictures._rows import as_fitted, plain_labels, sampled_note
 from sidelight.pictures._run import Partition, Run, shorten
 from sidelight.pictures._shapes import Shape, shapes_of
@@ -64,7 +64,7 @@ def cluster_map(
         codes=np.append(color_of, -1)[run.clusters.codes[rows]],
         n_colors=max(int(color_of.max(initial=-1)) + 1, _n_colors_of(like)),
         names={int(color_of[code]): name for code, name in enumerate(run.clusters.names)},
-        marks={**marked_rows(run.constraints, rows), WRONG: ringed},
+        marks={**marked_rows(run.constraints, rows), Mark.WRONG: ringed},
         texts=_ringed_names(plane, ringed),
         shapes=[Shape(int(color_of[one.cluster]), one.mean, one.covariance) for one in shapes],
         centers=_centers(plane),

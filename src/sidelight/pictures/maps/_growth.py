@@ -11,7 +11,7 @@ from scipy.linalg import orthogonal_procrustes
 from sidelight._typing import FloatArray, IntArray
 from sidelight._words import counted
 from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.pictures._points import NEW, Points
+from sidelight.pictures._points import Mark, Points
 from sidelight.pictures.maps._coloring import color_fields
 from sidelight.pictures.maps._embedding import (
     coloring_of,
@@ -85,7 +85,7 @@ def growth_frames(
             heading=title,
             xy=xy,
             rows=own,
-            marks={NEW: ~np.isin(own, before)},
+            marks={Mark.NEW: ~np.isin(own, before)},
             axes="layout",
             # The others stand beside the first.
             axis_titles=("first coordinate", "" if number else "second coordinate"),

@@ -11,7 +11,7 @@ import numpy as np
 from sidelight._typing import Array
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._cells import Nodes
-from sidelight.pictures._points import NODE, Lines, Points
+from sidelight.pictures._points import Lines, Mark, Points
 from sidelight.pictures._rows import plane_of, position_of, readable, sampled_note
 from sidelight.pictures._run import feature_names_of, sample_rows
 from sidelight.pictures._selection import MAX_POINTS
@@ -127,7 +127,7 @@ def grid_over_rows(
         xy=np.concatenate([projection.xy, nodes]),
         codes=np.full(len(is_node), -1),
         rows=rows,
-        marks={NODE: is_node},
+        marks={Mark.NODE: is_node},
         lines=[Lines("edges", model.edges_ + len(rows), "ink", label=None)],
         axes=projection.kind,
         axis_titles=projection.axis_titles,

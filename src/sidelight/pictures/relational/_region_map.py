@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight.pictures._points import CENTER, Lines, Points
+from sidelight.pictures._points import Lines, Mark, Points
 
 #: Of more nodes a random sample is drawn.
 MAX_NODES = 6_000
@@ -73,7 +73,7 @@ def region_points(
         n_colors=n_clusters,
         rows=rows,
         titles=titles,
-        marks={CENTER: is_center},
+        marks={Mark.CENTER: is_center},
         lines=[
             Lines("between", ends[~same], "faint", "between", label=None),
             Lines("inside", ends[same], "group", "inside", label=None),

@@ -10,16 +10,7 @@ import numpy as np
 
 from sidelight._typing import FloatArray, IntArray
 from sidelight._words import format_number
-from sidelight.pictures._points import (
-    CENTER,
-    DOUBTFUL,
-    GIVEN,
-    WRONG,
-    Lines,
-    Points,
-    Regions,
-    Text,
-)
+from sidelight.pictures._points import Lines, Mark, Points, Regions, Text
 from sidelight.pictures._scales import frame_of, nice_ticks
 from sidelight.pictures._shapes import Shape
 from sidelight.pictures.svg._box import LETTER, Box, svg_start
@@ -28,7 +19,7 @@ DEVIATIONS = 2.0
 #: Up to this many points say what they are when the pointer rests on them.
 MAX_TITLES = 2_000
 #: Classes of the style sheet of rows that stand out.
-_MARKS = {WRONG: "w", GIVEN: "a", DOUBTFUL: "u", CENTER: "center"}
+_MARKS = {Mark.WRONG: "w", Mark.GIVEN: "a", Mark.DOUBTFUL: "u", Mark.CENTER: "center"}
 _MANY_NAMES = 15
 _LETTERS = 8  # of the name of a group
 #: From these widths on a picture has these margins, and these radii of few, more and many points.
@@ -119,7 +110,7 @@ def points_svg(drawn: Points) -> str:
         "".join(_casing(at, lines) for lines in wrong),
         _points(at, drawn),
         _group("violated", drawn, "".join(_lines(at, lines, drawn.codes) for lines in wrong)),
-        _names(at, drawn) if drawn.names or drawn.interactive else "",
+        _names(at, drawn) if (drawn.names and not drawn.listed) or drawn.interactive else "",
         "".join(_text(at, text) for text in drawn.texts),
         "</svg>",
     ]

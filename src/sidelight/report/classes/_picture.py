@@ -8,8 +8,7 @@ from markupsafe import Markup
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted
 from sidelight.pictures._plane import rows_in_plane
-from sidelight.pictures._points import DOUBTFUL as DOUBTED
-from sidelight.pictures._points import GIVEN, WRONG, Points, Regions, regions_on
+from sidelight.pictures._points import Mark, Points, Regions, regions_on
 from sidelight.pictures._projection import Projection
 from sidelight.pictures._run import shorten
 from sidelight.pictures._selection import Links, Selection
@@ -45,9 +44,9 @@ def picture(run: ClassifiedRun) -> Section:
         others=None if run.truth is None else np.append(numbers, -1)[run.truth.codes[rows]],
         names=dict(enumerate(names)),
         marks={
-            WRONG: plane.ringed,
-            GIVEN: run.stated[rows],
-            DOUBTED: run.doubtful[rows] & ~run.stated[rows],
+            Mark.WRONG: plane.ringed,
+            Mark.GIVEN: run.stated[rows],
+            Mark.DOUBTFUL: run.doubtful[rows] & ~run.stated[rows],
         },
         regions=_regions(run, projection),
         interactive=True,
