@@ -12,7 +12,7 @@ from sidelight.display._canvas import Inks
 from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._points import Points
-from sidelight.pictures._rows import final_step
+from sidelight.pictures._rows import fitted_with
 from sidelight.pictures._trees import merge_tree
 
 
@@ -54,12 +54,11 @@ class DendrogramDisplay(Display, kind=Points):
         names : sequence of shape (n_samples,), default=None
             Names of the rows, such as ``known.ids``; up to 40 are written below the tree.
         """
-        model, _ = final_step(estimator)
-        if not hasattr(model, "linkage_"):
-            raise InvalidRequest(
-                f"{type(model).__name__} has no tree of merges (linkage_); fit a "
-                "ConstrainedAgglomeration."
-            )
+        model = fitted_with(
+            estimator,
+            "linkage_",
+            "has no tree of merges (linkage_); fit a ConstrainedAgglomeration.",
+        )
         labels = np.asarray(model.labels_)
         if names is not None and len(names) != len(labels):
             raise InvalidRequest(

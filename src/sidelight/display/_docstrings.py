@@ -160,6 +160,8 @@ def complete_method(method: Any, display: str, options: dict[str, str]) -> None:
 
 
 def _options(options: dict[str, str]) -> str:
+    if not options:
+        return "**options : dict\n    None: there is one way to draw this kind of picture."
     listed = textwrap.indent("\n".join(options.values()), "    ")
     return f"**options : dict\n    How it is drawn:\n\n{listed}"
 

@@ -8,9 +8,8 @@ import numpy as np
 
 from sidelight.display._clusters import ClusterDisplay
 from sidelight.display._display import Display
-from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._bars import Bars
-from sidelight.pictures._rows import final_step, plain_labels
+from sidelight.pictures._rows import fitted_with, plain_labels
 from sidelight.pictures._sizes import cluster_sizes
 from sidelight.pictures.clusters._map import color_numbers
 
@@ -45,9 +44,7 @@ class SizesDisplay(Display, kind=Bars):
         like : ClusterDisplay, default=None
             Map of the same clusters, of which their bars take the colors.
         """
-        model, _ = final_step(estimator)
-        if not hasattr(model, "labels_"):
-            raise InvalidRequest(f"{type(model).__name__} gives no clusters (it has no labels_).")
+        model = fitted_with(estimator, "labels_", "gives no clusters (it has no labels_).")
         labels = np.asarray(model.labels_)
         sizes = getattr(model, "cluster_sizes_", None)
         if sizes is None:

@@ -40,8 +40,6 @@ class ContingencyDisplay(Display, kind=Cells):
             The known split, in classes.
         labels : array-like of shape (n_samples,)
             Cluster of every row.
-        title : str, default=""
-            Written above the picture.
         """
         splits = known if isinstance(known, KnownSplits) else KnownSplits(known)
         if len(splits.names) != 1 or splits.has_numbers:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, Self
 
 from sidelight.display._display import Display
-from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._cells import Cells
-from sidelight.pictures._rows import final_step
+from sidelight.pictures._rows import fitted_with
 from sidelight.pictures.categories._flows import flow_cells, flows_of
 
 #: Of more categories, or classes, the largest are drawn.
@@ -42,11 +41,9 @@ class CategoryFlowDisplay(Display, kind=Cells):
         estimator : fitted TextCategories
             The estimator, or a pipeline that ends with it.
         """
-        model, _ = final_step(estimator)
-        if not hasattr(model, "constituents_"):
-            raise InvalidRequest(
-                f"{type(model).__name__} makes no categories of classes (it has no constituents_)."
-            )
+        model = fitted_with(
+            estimator, "constituents_", "makes no categories of classes (it has no constituents_)."
+        )
         return cls(flow_cells(flows_of(model, MOST)).headed(type(model).__name__)).plot(ax)
 
     @property

@@ -11,7 +11,7 @@ from sidelight.constraints import Ordering
 from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._cells import Cells
-from sidelight.pictures._rows import final_step
+from sidelight.pictures._rows import fitted_with
 from sidelight.pictures.coclustering._blocks import is_paired, table_blocks
 from sidelight.pictures.coclustering._pictures import table_cells
 
@@ -69,8 +69,6 @@ class CoclusterDisplay(Display, kind=Cells):
             Orders in which rows and columns stand inside of their clusters.
         row_weights, column_weights : array-like of shape (n_clusters, n), default=None
             Weights by which they stand there where there is no order.
-        title : str, default=""
-            Written above the picture.
         """
         table = X if sparse.issparse(X) else np.asarray(X)
         sides = [np.asarray(one) for one in (labels, column_labels)]
@@ -112,11 +110,9 @@ class CoclusterDisplay(Display, kind=Cells):
         row_order, column_order : Ordering, default=None
             Orders in which rows and columns stand inside of their clusters.
         """
-        model, _ = final_step(estimator)
-        if not hasattr(model, "column_labels_"):
-            raise InvalidRequest(
-                f"{type(model).__name__} gives no clusters of columns (it has no column_labels_)."
-            )
+        model = fitted_with(
+            estimator, "column_labels_", "gives no clusters of columns (it has no column_labels_)."
+        )
         return cls.from_labels(
             X,
             model.labels_,

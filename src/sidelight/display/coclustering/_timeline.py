@@ -40,8 +40,6 @@ class TimelineDisplay(Display, kind=Lanes):
             Cluster of every element, -1 for none.
         order : Ordering or array-like of shape (n,)
             Order of the elements, or values by which they are sorted.
-        title : str, default=""
-            Written above the picture.
         """
         ordering = order if isinstance(order, Ordering) else Ordering(order)
         clusters = np.asarray(labels)

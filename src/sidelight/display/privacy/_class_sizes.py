@@ -7,9 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight.display._display import Display
-from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._bars import Bars
-from sidelight.pictures._rows import final_step
+from sidelight.pictures._rows import fitted_with
 from sidelight.pictures.privacy._sizes import class_sizes
 from sidelight.privacy import AnonymityCheck
 
@@ -42,12 +41,9 @@ class ClassSizesDisplay(Display, kind=Bars):
         estimator : Anonymizer
             Fitted.
         """
-        model, _ = final_step(estimator)
-        if not hasattr(model, "published_"):
-            raise InvalidRequest(
-                f"{type(model).__name__} publishes no table (it has no published_); Anonymizer "
-                "does."
-            )
+        model = fitted_with(
+            estimator, "published_", "publishes no table (it has no published_); Anonymizer does."
+        )
         labels = np.asarray(model.labels_)
         sizes, n_suppressed = np.bincount(labels[labels >= 0]), int((labels < 0).sum())
         picture = class_sizes(sizes, int(model.k), MAX_BARS, n_suppressed)

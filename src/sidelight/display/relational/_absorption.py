@@ -9,7 +9,7 @@ import numpy as np
 from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._curves import Curves
-from sidelight.pictures._rows import final_step
+from sidelight.pictures._rows import fitted_with
 from sidelight.pictures.relational._absorption import absorption
 
 
@@ -39,12 +39,11 @@ class AbsorptionDisplay(Display, kind=Curves):
         by_cluster : bool, default=False
             Whether every cluster gets a curve of its own.
         """
-        model, _ = final_step(estimator)
-        if not hasattr(model, "absorbed_at_"):
-            raise InvalidRequest(
-                f"{type(model).__name__} does not grow its clusters over a graph (it has no "
-                "absorbed_at_); NetScan does."
-            )
+        model = fitted_with(
+            estimator,
+            "absorbed_at_",
+            "does not grow its clusters over a graph (it has no absorbed_at_); NetScan does.",
+        )
         labels = np.asarray(model.labels_, np.int64) if by_cluster else None
         picture = absorption(np.asarray(model.absorbed_at_, np.float64), labels)
         return cls(picture.headed(type(model).__name__)).plot(ax)

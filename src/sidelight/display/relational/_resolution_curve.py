@@ -10,7 +10,7 @@ from sidelight.constraints.inner import plain, read_classes
 from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._curves import Curves
-from sidelight.pictures._rows import final_step
+from sidelight.pictures._rows import fitted_with
 from sidelight.pictures.relational._curve import ResolutionCurve, curve_of, rates, threshold_of
 
 
@@ -40,12 +40,9 @@ class ResolutionCurveDisplay(Display, kind=Curves):
         truth : array-like of shape (n_samples,)
             True entity of every reference; -1, None or an empty word where it is unknown.
         """
-        model, _ = final_step(estimator)
-        if not hasattr(model, "merges_"):
-            raise InvalidRequest(
-                f"{type(model).__name__} keeps no merges_; fit a resolver, such as "
-                "CollectiveResolution."
-            )
+        model = fitted_with(
+            estimator, "merges_", "keeps no merges_; fit a resolver, such as CollectiveResolution."
+        )
         codes, _ = read_classes(plain(truth), "truth")
         if len(codes) != len(model.labels_):
             raise InvalidRequest(

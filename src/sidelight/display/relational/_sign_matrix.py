@@ -10,7 +10,7 @@ from sidelight.constraints import as_relations
 from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._cells import Cells
-from sidelight.pictures._rows import final_step
+from sidelight.pictures._rows import fitted_with
 from sidelight.pictures.relational._blocks import sign_blocks, sign_cells
 
 #: Of more objects the largest groups of linked clusters are drawn.
@@ -51,8 +51,6 @@ class SignMatrixDisplay(Display, kind=Cells):
             Scored pairs of the objects.
         labels : array-like of shape (n_samples,)
             Cluster of every object.
-        title : str, default=""
-            Written above the picture.
         """
         clusters = np.asarray(labels)
         if clusters.ndim != 1:
@@ -74,7 +72,5 @@ class SignMatrixDisplay(Display, kind=Cells):
         X : Relations or square matrix
             What it was fitted to.
         """
-        model, _ = final_step(estimator)
-        if not hasattr(model, "labels_"):
-            raise InvalidRequest(f"{type(model).__name__} gives no clusters (it has no labels_).")
+        model = fitted_with(estimator, "labels_", "gives no clusters (it has no labels_).")
         return cls.from_relations(X, model.labels_, title=type(model).__name__, ax=ax)
