@@ -114,7 +114,7 @@ def complete_class(cls: type, kinds: Sequence[type], drawn: Sequence[type]) -> N
         What their renderers return, whose docstrings describe the artists.
     """
     text = inspect.cleandoc(cls.__doc__ or "")
-    names = " or ".join(kind.__name__ for kind in kinds)
+    names = " or ".join(f":class:`~sidelight.pictures.{kind.__name__}`" for kind in kinds)
     text = put_section(text, "Parameters", [entry("picture", names, "What is drawn, as data.")])
     own = entries_of(text, "Attributes")
     own["ax_"] = own.get("ax_") or entry(

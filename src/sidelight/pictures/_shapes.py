@@ -16,7 +16,17 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Shape:
-    """A Gaussian component as the picture shows it."""
+    """A Gaussian component, or a ball of a learned distance, as a picture shows it.
+
+    Attributes
+    ----------
+    cluster : int
+        Number of its color.
+    mean : ndarray of shape (2,)
+        Its middle.
+    covariance : ndarray of shape (2, 2)
+        Its covariance in the plane of the picture.
+    """
 
     cluster: int
     mean: Array
