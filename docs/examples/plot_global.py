@@ -13,6 +13,7 @@ from sklearn.datasets import make_blobs
 
 from sidelight.cluster import GlobalKMeans, KMeans
 from sidelight.display import SearchDisplay
+from sidelight.pictures import Curve, Curves
 
 X, _ = make_blobs(300, centers=12, cluster_std=0.6, random_state=3)
 
@@ -47,10 +48,12 @@ band = starts.min(axis=1), starts.max(axis=1)
 left.fill_between(numbers, *band, color="0.5", alpha=0.25, label="25 random starts", zorder=0)
 left.set(yscale="log", ylabel="error")
 left.legend()
-SearchDisplay(
-    curves={f"{name} of 25": (numbers, one(relative, axis=1)) for name, one in ratios.items()},
+picture = Curves(
+    curves=[Curve(f"{name} of 25", numbers, one(relative, axis=1)) for name, one in ratios.items()],
     axis_titles=("number of clusters", "error / that of global k-means"),
-).plot(right)
+    whole=True,
+)
+SearchDisplay(picture).plot(right)
 for ax in (left, right):
     ax.axvline(12, color="0.6", linewidth=0.8, zorder=0)
 plt.show()

@@ -13,6 +13,7 @@ import numpy as np
 from sidelight.datasets import make_separated_gaussians
 from sidelight.display import ClusterDisplay, DensityDisplay, SearchDisplay
 from sidelight.mixture import GaussianMixture, GreedyMixture
+from sidelight.pictures import Curve, Curves
 
 X = make_separated_gaussians(800, n_components=10, separation=1.5, random_state=2).data
 model = GreedyMixture(n_components=14, selection="bic", random_state=0).fit(X)
@@ -49,13 +50,15 @@ starts = np.array(
 )
 top = starts.max(axis=1)
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.2), layout="constrained")
-SearchDisplay(
-    curves={
-        "greedy EM, one run": (numbers, L - top),
-        "20 starts, median": (numbers, np.median(starts, axis=1) - top),
-    },
+picture = Curves(
+    curves=[
+        Curve("greedy EM, one run", numbers, L - top),
+        Curve("20 starts, median", numbers, np.median(starts, axis=1) - top),
+    ],
     axis_titles=("number of components", "log-likelihood per row,\nabove the best of 20 starts"),
-).plot(left)
+    whole=True,
+)
+SearchDisplay(picture).plot(left)
 left.fill_between(numbers, starts.min(axis=1) - top, 0, color="0.5", alpha=0.25, label="20 starts")
 left.legend(loc="lower right")
 SearchDisplay.from_estimator(model, ax=right)

@@ -59,6 +59,6 @@ scores = [
 display = SearchDisplay.from_estimator(model)
 (line,) = display.ax_.plot(search["percentile"], scores, "s--", color="0.5")
 display.ax_.set(xlabel="bandwidth: percentile of the distances", ylim=(-0.1, 1.1))
-curve = display.lines_["NonparametricMixture"]
+curve = display.drawn_.lines["NonparametricMixture"]
 display.ax_.legend([curve, line], ["pairs satisfied", "ARI of the best start"], loc="center right")
 plt.show()

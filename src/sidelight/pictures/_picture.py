@@ -28,8 +28,8 @@ class Picture:
         Width and height on a page; bars below each other and lanes are as high as they need.
     """
 
-    title: str
-    text: str
+    title: str = ""
+    text: str = ""
     axis_titles: tuple[str, str] = ("", "")
     heading: str = ""
     note: str = ""

@@ -29,7 +29,7 @@ class CategoryFlowDisplay(Display, kind=Cells):
     >>> corpus = make_category_corpus(400, n_topics=4, random_state=0)
     >>> model = TextCategories().fit(corpus.data, corpus.extras["labels"])
     >>> CategoryFlowDisplay.from_estimator(model).picture.text
-    '400 in 8 rows and 8 columns.'
+    '400 in 4 rows and 4 columns.'
     """
 
     @classmethod

@@ -20,11 +20,10 @@ class LossSearchDisplay(Display, kind=Curves):
 
     Examples
     --------
-    >>> from sidelight.datasets import make_adult_like
+    >>> from sklearn.datasets import load_iris
     >>> from sidelight.display import LossSearchDisplay
     >>> from sidelight.privacy import Anonymizer
-    >>> table = make_adult_like(60, random_state=0).data
-    >>> display = LossSearchDisplay.from_estimator(Anonymizer(5).fit(table))
+    >>> display = LossSearchDisplay.from_estimator(Anonymizer(5).fit(load_iris().data))
     >>> display.ax_.get_xlabel()
     'number of classes'
     """
