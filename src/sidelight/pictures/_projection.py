@@ -1,9 +1,8 @@
 """Two coordinates for every drawn row, without ever holding more than a sample of the data.
 
-One feature is drawn as a jittered strip, two features as they are, more by principal components:
-with the centred sample ``X`` the axes are the leading eigenvectors of ``XᵀX``, which are the right
-singular vectors of ``X``. Narrow data goes through the small matrix ``XᵀX``; wide data through a
-truncated SVD that never forms it and never fills the zeros of sparse rows.
+One feature is drawn as a jittered strip, two features as they are, more by principal components.
+Narrow data goes through the small matrix of covariances; wide data through a truncated SVD that
+never forms it and never fills the zeros of sparse rows.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, svds
+from sklearn.decomposition import PCA
 
 from sidelight.engine import RowSource
 from sidelight.pictures._run import sample_rows
@@ -102,17 +101,20 @@ def leading_components(sample: Any) -> tuple[Array, Array, Array]:
     sample = sample.astype(np.float64)
     n_rows, n_features = sample.shape
     mean = np.asarray(sample.mean(axis=0), dtype=np.float64).ravel()
-    total = _total_scatter(sample, mean)
-    if total <= 0.0:
-        return mean, np.zeros((n_features, 2)), np.zeros(2)
+    axes, shares = np.zeros((n_features, 2)), np.zeros(2)
+    if not _varies(sample, mean):
+        return mean, axes, shares
+    found = min(2, n_rows)
     if n_features <= _WIDE:
-        axes, scatter = _from_covariance(sample, mean)
-    elif n_rows <= 3:
-        axes, scatter = _from_few_rows(sample, mean)
+        pca = PCA(found, svd_solver="covariance_eigh").fit(sample)
+    elif n_rows <= 3:  # too few for a truncated decomposition
+        pca = PCA(found, svd_solver="full").fit(dense(sample))
     else:
-        axes, scatter = _from_truncated_svd(sample, mean)
+        pca = PCA(found, svd_solver="arpack", tol=_PICTURE_TOLERANCE, random_state=0).fit(sample)
+    axes[:, :found] = pca.components_.T
+    shares[:found] = np.clip(pca.explained_variance_ratio_, 0.0, 1.0)
     signs = np.sign(axes[np.abs(axes).argmax(axis=0), [0, 1]])
-    return mean, axes * np.where(signs == 0, 1.0, signs), np.clip(scatter / total, 0.0, 1.0)
+    return mean, axes * np.where(signs == 0, 1.0, signs), shares
 
 
 def _sample(source: RowSource, rng: np.random.Generator) -> Any:
@@ -126,48 +128,9 @@ def dense(rows: Any) -> Array:
     return np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
 
 
-def _total_scatter(sample: Any, mean: Array) -> float:
+def _varies(sample: Any, mean: Array) -> bool:
+    """Whether any two rows differ by more than rounding."""
     if sparse.issparse(sample):
-        squares = float(np.square(sample.data, dtype=np.float64).sum())
-        return max(0.0, squares - sample.shape[0] * float(mean @ mean))
-    return float(np.square(sample - mean).sum())
-
-
-def _from_covariance(sample: Any, mean: Array) -> tuple[Array, Array]:
-    if sparse.issparse(sample):
-        product = (sample.T @ sample).toarray() - sample.shape[0] * np.outer(mean, mean)
-    else:
-        centred = sample - mean
-        product = centred.T @ centred
-    values, vectors = np.linalg.eigh(product)
-    return vectors[:, [-1, -2]], values[[-1, -2]]
-
-
-def _from_few_rows(sample: Any, mean: Array) -> tuple[Array, Array]:
-    _, singular, right = np.linalg.svd(dense(sample) - mean, full_matrices=False)
-    axes = np.zeros((len(mean), 2))
-    found = min(2, len(singular))
-    axes[:, :found] = right[:found].T
-    return axes, np.pad(singular[:found] ** 2, (0, 2 - found))
-
-
-def _from_truncated_svd(sample: Any, mean: Array) -> tuple[Array, Array]:
-    n_rows, n_features = sample.shape
-
-    def apply(vector: Array) -> Array:
-        return np.asarray(sample @ vector) - mean @ vector
-
-    def apply_transposed(vector: Array) -> Array:
-        return np.asarray(sample.T @ vector) - np.multiply.outer(mean, vector.sum(axis=0))
-
-    centred = LinearOperator(
-        (n_rows, n_features),
-        matvec=lambda vector: apply(vector.ravel()),
-        rmatvec=lambda vector: apply_transposed(vector.ravel()),
-        matmat=apply,
-        rmatmat=apply_transposed,
-        dtype=np.float64,
-    )
-    start = np.random.default_rng(0).normal(size=min(n_rows, n_features))
-    _, singular, right = svds(centred, k=2, v0=start, tol=_PICTURE_TOLERANCE)
-    return right[::-1].T, singular[::-1] ** 2
+        squares = float(np.square(sample.data).sum())
+        return squares - sample.shape[0] * float(mean @ mean) > 0.0
+    return float(np.square(sample - mean).sum()) > 0.0

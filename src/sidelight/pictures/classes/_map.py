@@ -41,22 +41,7 @@ def class_map(
 ) -> Points:
     """Rows by class; given classes stand out, doubts are hollow.
 
-    Parameters
-    ----------
-    estimator : fitted classifier
-        A classifier, or a search or pipeline that ends in one.
-    X : array, CSR matrix or data frame of shape (n_samples, n_features)
-        The rows.
-    y : array-like of shape (n_samples,), default=None
-        Known classes.
-    constraints : Constraints, default=None
-        Pairs and further labels.
-    feature_names : sequence of str, default=None
-        Names of the features.
-    features : sequence of two names or numbers, default=None
-        Features to draw; by default both of two, or principal components of more.
-    regions : bool, default=True
-        Whether to shade where new rows would get each class.
+    The parameters are those of ``DecisionDisplay.from_estimator``.
     """
     final, _ = final_step(estimator)
     if not hasattr(estimator, "classes_") or not hasattr(estimator, "predict"):

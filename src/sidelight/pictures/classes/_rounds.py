@@ -50,12 +50,7 @@ def mean_by_round(curves: Mapping[int, FloatArray]) -> FloatArray:
 def round_curves(models: Mapping[str, Any], what: str) -> Curves:
     """Curves by round, of every machine of one classifier or of several classifiers.
 
-    Parameters
-    ----------
-    models : dict of str to fitted classifier
-        Classifiers by name.
-    what : {"margins", "steps", "errors", "objective"}
-        Which numbers.
+    The parameters are those of ``StagesDisplay.from_estimator``, with the classifiers by name.
     """
     if what not in STAGES:
         raise InvalidRequest(f"what is one of {', '.join(map(repr, STAGES))}, got {what!r}.")

@@ -41,16 +41,7 @@ def density_points(
 ) -> Points:
     """Density of a fitted mixture, over the rows by component.
 
-    Parameters
-    ----------
-    estimator : fitted mixture
-        A mixture of Gaussians or of kernel densities, or a pipeline that ends in one.
-    X : array, data frame or RowSource of shape (n_samples, n_features)
-        Rows, of the fit or new ones.
-    feature_names : sequence of str, default=None
-        Names of the features.
-    features : sequence of two names or numbers, default=None
-        Features to draw; by default both of two, or principal components of more.
+    The parameters are those of ``DensityDisplay.from_estimator``.
     """
     model, as_given = final_step(estimator)
     _check_density(model)

@@ -38,16 +38,7 @@ def known_graph(
 ) -> Points:
     """Rows that something is said about, with what is said as lines.
 
-    Parameters
-    ----------
-    constraints : Constraints
-        The statements.
-    X : array, CSR matrix, data frame or RowSource of shape (n_samples, n_features), default=None
-        The rows, which say where to draw; without them a layout puts linked rows side by side.
-    labels : array-like of shape (n_samples,), default=None
-        Clusters to compare with.
-    feature_names : sequence of str, default=None
-        Names of the features.
+    The parameters are those of ``ConstraintsDisplay.from_constraints``.
     """
     known = constraints if X is None else align(constraints, X)
     if labels is not None:

@@ -38,24 +38,7 @@ def embedding_points(
 ) -> Points:
     """Rows at their coordinates, with lines between neighbors.
 
-    Parameters
-    ----------
-    Z : array of shape (n_samples, n_components)
-        Coordinates; rows of NaN have no place and are not drawn.
-    X : array or data frame of shape (n_samples, n_features), default=None
-        The rows; needed for ``n_neighbors``, and for ``color`` by a column.
-    color : array-like, str or int, default=None
-        A value for every row, or the name or number of a column.
-    graph : sparse matrix of shape (n_samples, n_samples), default=None
-        Neighborhood graph.
-    n_neighbors : int, default=None
-        Number of nearest rows for which neighbors lost and found are drawn.
-    ids : sequence of shape (n_samples,), default=None
-        Names of the rows.
-    coordinates : sequence of two ints, default=(0, 1)
-        Which coordinates are drawn.
-    title : str, default=""
-        What placed the rows.
+    The parameters are those of ``EmbeddingDisplay.from_coordinates``.
     """
     Z = coordinates_of(Z)
     n = len(Z)

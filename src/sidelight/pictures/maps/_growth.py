@@ -55,16 +55,7 @@ def growth_frames(
 ) -> tuple[Points, ...]:
     """Maps of more and more rows, each turned to fit the next; new rows stand out.
 
-    Parameters
-    ----------
-    frames : sequence of arrays of shape (n_rows, n_components)
-        Coordinates of the rows of each frame; the first two are drawn.
-    rows : sequence of arrays of int, default=None
-        Positions of the rows of each frame among all; by default a frame shows the first.
-    color : array-like of shape (n_samples,), default=None
-        A value, label or cluster of every row.
-    titles : sequence of str, default=None
-        Titles of the frames; by default the numbers of rows.
+    The parameters are those of ``GrowthDisplay.from_frames``.
     """
     places = [coordinates_of(frame) for frame in frames]
     if not places:

@@ -39,20 +39,7 @@ def map_cells(
 ) -> Nodes:
     """Cells of a fitted map, with a value of every node.
 
-    Parameters
-    ----------
-    model : fitted map
-        A self-organizing map with a grid of one or two axes.
-    kind : {"u-matrix", "component", "hits"}
-        What the values are.
-    winners : array-like of int
-        Node of every row, which hits count.
-    feature : name or number
-        Column of a component plane.
-    names : sequence of str or None
-        Names of the features.
-    X : array or data frame or None
-        Rows, which may name the features.
+    The parameters are those of ``MapDisplay.from_estimator``; winners are the nodes of the rows.
     """
     means = np.asarray(model.means_, np.float64)
     look: Literal["color", "grey", "size"] = "color"
@@ -97,16 +84,7 @@ def grid_over_rows(
 ) -> Points:
     """Nodes and rows in one plane of the data.
 
-    Parameters
-    ----------
-    model : fitted map
-        A self-organizing map.
-    X : array or data frame of shape (n_samples, n_features)
-        Rows, as the map was fitted to them.
-    names : sequence of str or None
-        Names of the features.
-    features : sequence of two names or numbers, or None
-        Features that the grid is drawn over.
+    The parameters are those of ``MapDisplay.from_estimator``; the rows are as the map got them.
     """
     if X is None:
         raise InvalidRequest("A grid is drawn over rows: give X.")
