@@ -11,7 +11,8 @@ from sidelight import KnownSplits
 from sidelight.cluster import CondEns, find_alternatives
 from sidelight.evaluation import similarity_to_splits
 from sidelight.exceptions import SidelightError
-from sidelight.jobs.alternatives._page import _partition, render_alternatives
+from sidelight.jobs.alternatives._page import render_alternatives
+from sidelight.pictures._splits import known_partitions
 from sidelight.preparation import TypedColumn
 
 
@@ -119,9 +120,9 @@ def test_nothing_to_report_on() -> None:
 
 
 def test_numbers_are_colored_in_parts_of_equal_size() -> None:
-    (column,) = KnownSplits(numbers={"x": np.arange(50.0)}).columns()
-    parts = _partition(column)
+    ((name, parts),) = known_partitions(KnownSplits(numbers={"x": np.arange(50.0)}))
+    assert name == "x"
     assert parts.sizes.tolist() == [10] * 5
     assert parts.names[0] == "below 9.8"
-    (flat,) = KnownSplits(numbers={"x": [1.0, 1.0, 1.0, 2.0]}).columns()
-    assert _partition(flat).sizes.sum() == 4
+    ((_, flat),) = known_partitions(KnownSplits(numbers={"x": [1.0, 1.0, 1.0, 2.0]}))
+    assert flat.sizes.sum() == 4

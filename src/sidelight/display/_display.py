@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from sidelight.display._canvas import (
     Inks,
@@ -31,9 +31,6 @@ class Display:
     ax_: Any
     figure_: Any
     drawn_: Any
-
-    #: Width and height of a new figure.
-    _size: ClassVar[tuple[float, float]] = (6.4, 4.8)
 
     def __init__(self, picture: Any) -> None:
         self.picture = picture
@@ -65,6 +62,11 @@ class Display:
         inks = inks_of(self.ax_)
         self._draw(inks, {**self._options(inks), **options})
         return self
+
+    @property
+    def _size(self) -> tuple[float, float]:
+        """Width and height of a new figure."""
+        return 6.4, 4.8
 
     def _options(self, inks: Inks) -> Mapping[str, Any]:
         """Options of the renderer that are not as usual."""

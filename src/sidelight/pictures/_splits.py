@@ -55,20 +55,7 @@ def split_maps(
 ) -> tuple[Points, ...]:
     """The same map of the rows for every known split in classes and every one that was found.
 
-    Parameters
-    ----------
-    X : array, CSR matrix or data frame of shape (n_samples, n_features)
-        The rows.
-    known : KnownSplits
-        Splits that were known.
-    found : sequence of array-like of shape (n_samples,)
-        Clusters of the rows.
-    constraints : Constraints, default=None
-        What was known besides.
-    feature_names : sequence of str, default=None
-        Names of the features.
-    features : sequence of two names or numbers, default=None
-        Features to draw; by default both of two, or principal components of more.
+    The parameters are those of ``SplitsDisplay.from_estimators``, with the clusters that were found.
     """
     splits = {
         name: classes[codes].astype(str)
