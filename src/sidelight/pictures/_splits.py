@@ -55,7 +55,7 @@ def split_maps(
 ) -> tuple[Points, ...]:
     """The same map of the rows for every known split in classes and every one that was found.
 
-    The parameters are those of ``SplitsDisplay.from_estimators``, with the clusters that were found.
+    The parameters are those of ``SplitsDisplay.from_estimators``, with the clusters found.
     """
     splits = {
         name: classes[codes].astype(str)
