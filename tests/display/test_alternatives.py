@@ -17,12 +17,10 @@ LABELS = [5, 5, 5, 2, 2, -1]
 
 def test_counts_and_shades() -> None:
     display = ContingencyDisplay.from_labels(KNOWN, LABELS, title="old and new")
-    assert display.class_names == ["it", "no"]
-    assert display.cluster_names == ["-1", "2", "5"]
-    assert display.counts.tolist() == [[0, 1, 2], [1, 1, 1]]
-    shares = np.asarray(display.image_.get_array())
-    np.testing.assert_allclose(shares.sum(axis=1), 1)
-    assert [text.get_text() for text in display.texts_] == list("012111")
+    assert display.picture.names == (["it", "no"], ["-1", "2", "5"])
+    shares = np.asarray(display.drawn_.image.get_array())
+    np.testing.assert_allclose(shares, [[0, 1 / 3, 2 / 3], [1 / 3, 1 / 3, 1 / 3]])
+    assert [text.get_text() for text in display.drawn_.texts] == list("012111")
     assert display.ax_.get_ylabel() == "country"
     assert "old and new\nvariation of information" in display.ax_.get_title()
 
@@ -30,7 +28,7 @@ def test_counts_and_shades() -> None:
 def test_many_cells_have_no_numbers() -> None:
     labels = np.arange(900) % 30
     display = ContingencyDisplay.from_labels(labels, np.arange(900) // 30)
-    assert display.texts_ == []
+    assert display.drawn_.texts == []
 
 
 def test_one_split_in_classes_is_drawn() -> None:
@@ -49,9 +47,9 @@ def test_a_panel_for_every_split() -> None:
     found = find_alternatives(CondEns(2, random_state=0), X, 2, known={"side": known["side"]})
     display = SplitsDisplay.from_estimators(found, X, known=known, features=[0, 1])
     assert [ax.get_title() for ax in display.axes_] == ["side", "alternative 1", "alternative 2"]
-    for shown in display.displays_.values():
-        np.testing.assert_array_equal(shown.xy, X)
-    codes = display.displays_["alternative 1"].codes
+    for shown in display.drawn_:
+        np.testing.assert_array_equal(shown.points.get_offsets(), X)
+    codes = display.picture[1].codes
     assert len({*zip(codes.tolist(), found[0].labels_.tolist(), strict=True)}) == 2
 
 
@@ -62,7 +60,7 @@ def test_given_axes() -> None:
     display = SplitsDisplay.from_estimators([model, model], X, ax=axes)
     assert display.ax_ is axes[0]
     assert display.figure_ is axes[0].figure
-    with pytest.raises(InvalidRequest, match="1 splits are drawn in 1 axes, got 2"):
+    with pytest.raises(InvalidRequest, match="1 splits but 2 axes"):
         SplitsDisplay.from_estimators([model], X, ax=axes)
     with pytest.raises(InvalidRequest, match="one fitted clusterer"):
         SplitsDisplay.from_estimators([], X)

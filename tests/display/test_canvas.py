@@ -21,6 +21,7 @@ from sidelight.manifold import Isomap
 from sidelight.metric import RCA
 from sidelight.mixture import GaussianMixture, SelfOrganizingMixture
 from sidelight.pictures._palette import DARK, LIGHT
+from sidelight.pictures._sizes import cluster_sizes
 from sidelight.privacy import Anonymizer
 from sidelight.semi_supervised import HarmonicClassifier, SemiBoostClassifier
 
@@ -166,7 +167,7 @@ def test_several_axes_are_refused(draw):
 
 def test_repr_tells_whether_it_is_drawn(draw):
     assert repr(draw["SizesDisplay"](Figure().subplots())) == "<SizesDisplay>"
-    made = display.SizesDisplay(sizes=np.array([1.0]), names=["0"])
+    made = display.SizesDisplay(cluster_sizes(["0"], np.ones(1)))
     assert repr(made) == "<SizesDisplay, not drawn yet>"
 
 
@@ -180,7 +181,7 @@ sys.modules["matplotlib"] = None  # as if it were not installed
 for call in (
     lambda: display.ClusterDisplay.from_labels(np.eye(3), [0, 1, 1]),
     lambda: display.ConstraintsDisplay.from_constraints(Constraints(n_samples=1)),
-    lambda: display.SizesDisplay(sizes=np.ones(1), names=["0"]).plot(),
+    lambda: display.SizesDisplay.from_labels([0, 1, 1]),
 ):
     try:
         call()

@@ -21,7 +21,7 @@ def model():
 
 def test_shares_of_the_classes(model, ax):
     display = CategoryFlowDisplay.from_estimator(model, ax=ax)
-    shares = np.asarray(display.image_.get_array())
+    shares = np.asarray(display.drawn_.image.get_array())
     assert shares.shape == (len(model.classes_), len(model.category_names_))
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     rows = [label.get_text() for label in ax.get_yticklabels()]
@@ -30,14 +30,14 @@ def test_shares_of_the_classes(model, ax):
         code = model.classes_.tolist().index(name)
         category = model.class_category_[code]
         assert shares[row].argmax() == columns.index(model.category_names_[category])
-    written = sum(int(text.get_text().replace(",", "")) for text in display.texts_)
+    written = sum(int(text.get_text().replace(",", "")) for text in display.drawn_.texts)
     assert written == model.constituents_.sum()
 
 
 def test_of_many_the_largest_are_drawn(model, ax, monkeypatch):
     monkeypatch.setattr(_flow, "MOST", 3)
     display = CategoryFlowDisplay.from_estimator(model, ax=ax)
-    assert display.flows.counts.shape == (3, 3)
+    assert display.picture.codes.shape == (3, 3)
     assert "3 of 6 categories" in ax.get_title()
 
 

@@ -153,7 +153,7 @@ class TestStages:
         kept = {n: m for n, m in zip(pairs, model.mean_margins_, strict=True) if len(m)}
         assert list(display.drawn_.lines) == list(kept)
         for name, margins in kept.items():
-            x, y = display.drawn_.lines[name][0].get_data()
+            x, y = display.drawn_.lines[name].get_data()
             np.testing.assert_array_equal(y, margins)
             np.testing.assert_array_equal(x, np.arange(1, len(margins) + 1))
         assert ax.get_ylabel() == "mean margin"
@@ -168,7 +168,7 @@ class TestStages:
         display = StagesDisplay.from_estimator(models, "steps", ax=ax)
         for name, model in models.items():
             first = [alphas[0] for alphas in model.estimator_weights_ if len(alphas)]
-            assert display.drawn_.lines[name][0].get_ydata()[0] == pytest.approx(np.mean(first))
+            assert display.drawn_.lines[name].get_ydata()[0] == pytest.approx(np.mean(first))
 
     def test_the_objective_begins_before_the_first_round(self, blobs, ax):
         X, y = blobs[0][:40], blobs[1][:40]
@@ -176,7 +176,7 @@ class TestStages:
         model = SemiBoostClassifier(n_estimators=3, random_state=0).fit(X, known)
         x, heights = next(
             iter(StagesDisplay.from_estimator(model, "objective", ax=ax).drawn_.lines.values())
-        )[0].get_data()
+        ).get_data()
         np.testing.assert_array_equal(heights, model.history_)
         assert x[0] == 0
 

@@ -161,7 +161,7 @@ class TestSpectrum:
     def test_eigenvalues_of_the_fit(self, ax):
         model = ConstrainedPCA(2).fit(STRIP.data)
         display = SpectrumDisplay.from_estimator(model, ax=ax)
-        x, y = display.lines_["ConstrainedPCA"].lines[0].get_data()
+        x, y = display.drawn_.lines["ConstrainedPCA"].get_data()
         np.testing.assert_array_equal(x, [1, 2])
         np.testing.assert_array_equal(y, model.eigenvalues_)
 
@@ -170,10 +170,10 @@ class TestSpectrum:
         D = roll.geodesics()
         maps = {"true": roll.coordinates, "rows": roll.data}
         display = SpectrumDisplay.from_coordinates(D, maps, chosen=2, ax=ax)
-        for name, places in maps.items():
+        for curve, places in zip(display.picture.curves, maps.values(), strict=True):
             wanted = [residual_variance(D, places[:, :d]) for d in range(1, places.shape[1] + 1)]
-            np.testing.assert_allclose(display.curves[name], wanted)
-        assert display.chosen_.get_xdata()[0] == 2
+            np.testing.assert_allclose(curve.y, wanted)
+        assert display.drawn_.mark.get_xdata()[0] == 2
 
     def test_without_eigenvalues_there_is_nothing_to_draw(self):
         with pytest.raises(InvalidRequest, match="has no eigenvalues_"):

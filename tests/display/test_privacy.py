@@ -9,6 +9,7 @@ from sklearn.cluster import KMeans
 
 from sidelight.display import ClassSizesDisplay, LossSearchDisplay
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures.privacy._sizes import class_sizes
 from sidelight.privacy import check_anonymity
 
 
@@ -27,9 +28,9 @@ class Published(BaseEstimator):
 
 def test_bars_count_the_classes():
     display = ClassSizesDisplay.from_estimator(Published())
-    assert [bar.get_height() for bar in display.bars_] == [2, 1]
-    assert [bar.get_x() + 0.5 for bar in display.bars_] == [3, 4]
-    assert display.line_.get_xdata()[0] == 2.5
+    assert [bar.get_height() for bar in display.drawn_.bars["classes"]] == [2, 1]
+    assert [bar.get_x() + 0.5 for bar in display.drawn_.bars["classes"]] == [3, 4]
+    assert display.drawn_.mark.get_xdata()[0] == 2.5
     assert "1 row left out" in "".join(text.get_text() for text in display.figure_.findobj(text_of))
 
 
@@ -40,24 +41,24 @@ def text_of(artist):
 def test_classes_that_are_too_small_stand_out():
     table = {"q": ["a"] * 2 + ["b"] * 5 + ["c"] * 6}
     display = ClassSizesDisplay.from_check(check_anonymity(table, "q", k=5))
-    colors = [bar.get_facecolor() for bar in display.bars_]
+    colors = [bar.get_facecolor() for bar in display.drawn_.bars["classes"]]
     assert colors[0] != colors[-1]
     assert colors[3] == colors[-1]
 
 
 def test_many_sizes_share_bars():
     sizes = np.arange(10, 1010)
-    display = ClassSizesDisplay(sizes=sizes).plot()
-    assert len(display.bars_) <= 40
-    assert sum(bar.get_height() for bar in display.bars_) == 1000
-    assert display.line_ is None
+    display = ClassSizesDisplay(class_sizes(sizes, None, 40)).plot()
+    assert len(display.drawn_.bars["classes"]) <= 40
+    assert sum(bar.get_height() for bar in display.drawn_.bars["classes"]) == 1000
+    assert display.drawn_.mark is None
 
 
 def test_losses_by_number_of_classes():
     display = LossSearchDisplay.from_estimator(Published())
-    assert display.line_.get_xdata().tolist() == [1, 2, 3]
-    assert display.line_.get_ydata().tolist() == [0.9, 0.4, 0.1]
-    assert display.mark_.get_xdata()[0] == 3
+    assert display.drawn_.lines["loss"].get_xdata().tolist() == [1, 2, 3]
+    assert display.drawn_.lines["loss"].get_ydata().tolist() == [0.9, 0.4, 0.1]
+    assert display.drawn_.mark.get_xdata()[0] == 3
 
 
 @pytest.mark.parametrize("display", [ClassSizesDisplay, LossSearchDisplay])

@@ -16,6 +16,7 @@ from sidelight.display import (
 )
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.pictures.relational import _region_map
+from sidelight.pictures.relational._blocks import sign_blocks
 
 
 class Fitted(BaseEstimator):
@@ -41,12 +42,17 @@ def signed(n=40, k=4, seed=0):
     return Relations(np.column_stack([i, j]), scores, n_samples=n), labels
 
 
+def blocks_of(relations, labels):
+    """Objects in the order of their clusters."""
+    return sign_blocks(relations.edges, relations.scores, labels, len(labels))
+
+
 class TestSignMatrix:
     def test_every_cell_by_its_definition(self, ax):
         relations, labels = signed()
         display = SignMatrixDisplay.from_relations(relations, labels, ax=ax)
-        order, matrix = display.blocks.order, relations.matrix().toarray()
-        found = display.image_.get_array()
+        order, matrix = blocks_of(relations, labels).order, relations.matrix().toarray()
+        found = display.drawn_.image.get_array()
         for a, i in enumerate(order):
             for b, j in enumerate(order):
                 score, same = matrix[i, j], labels[i] == labels[j]
@@ -57,7 +63,7 @@ class TestSignMatrix:
     def test_clusters_are_blocks_from_the_largest_on(self, ax):
         relations, labels = signed()
         display = SignMatrixDisplay.from_relations(relations, labels, ax=ax)
-        blocks = display.blocks
+        blocks = blocks_of(relations, labels)
         sizes = np.diff(blocks.starts)
         assert (np.diff(sizes) <= 0).all()
         assert sizes.sum() == 40
@@ -65,7 +71,7 @@ class TestSignMatrix:
             blocks.starts[:-1], blocks.starts[1:], blocks.clusters, strict=True
         ):
             assert (labels[blocks.order[start:end]] == cluster).all()
-        assert [int(frame.get_width()) for frame in display.frames_] == sizes.tolist()
+        assert [int(frame.get_width()) for frame in display.drawn_.frames] == sizes.tolist()
 
     def test_of_many_objects_the_largest_clusters(self, ax, monkeypatch):
         from sidelight.display.relational import _sign_matrix
@@ -73,9 +79,9 @@ class TestSignMatrix:
         monkeypatch.setattr(_sign_matrix, "MAX_OBJECTS", 12)
         relations, labels = signed()
         display = SignMatrixDisplay.from_relations(relations, labels, ax=ax)
-        assert display.image_.get_array().shape == (12, 12)
-        largest = np.bincount(labels).argmax()
-        assert display.blocks.clusters[0] == largest
+        assert display.drawn_.image.get_array().shape == (12, 12)
+        largest = np.sort(np.bincount(labels))[::-1]
+        assert display.drawn_.frames[0].get_width() == min(largest[0], 12)
         assert "12 of 40 objects" in ax.get_title()
 
     def test_from_an_estimator_and_a_matrix(self, ax):
@@ -83,7 +89,7 @@ class TestSignMatrix:
         model = Fitted().with_(labels_=labels)
         one = SignMatrixDisplay.from_estimator(model, relations, ax=ax)
         other = SignMatrixDisplay.from_estimator(model, relations.matrix(), ax=ax)
-        np.testing.assert_array_equal(one.image_.get_array(), other.image_.get_array())
+        np.testing.assert_array_equal(one.drawn_.image.get_array(), other.drawn_.image.get_array())
         assert ax.get_title().startswith("Fitted\n")
         with pytest.raises(InvalidRequest, match="gives no clusters"):
             SignMatrixDisplay.from_estimator(Fitted().with_(other_=1), relations)
@@ -148,11 +154,11 @@ class TestAbsorption:
         values, labels = np.array([0.3, 0.1, np.inf, 0.9, 0.2]), np.array([0, 0, -1, 1, 1])
         model = Fitted().with_(absorbed_at_=values, labels_=labels)
         display = AbsorptionDisplay.from_estimator(model, ax=ax)
-        assert display.lines_["all"].get_ydata().tolist() == [0.1, 0.2, 0.3, 0.9]
+        assert display.drawn_.lines["all"].get_ydata().tolist() == [0.1, 0.2, 0.3, 0.9]
         assert "1 row joined no cluster" in ax.get_title()
         display = AbsorptionDisplay.from_estimator(model, by_cluster=True, ax=ax)
-        assert display.lines_["0"].get_ydata().tolist() == [0.1, 0.3]
-        assert display.lines_["1"].get_ydata().tolist() == [0.2, 0.9]
+        assert display.drawn_.lines["0"].get_ydata().tolist() == [0.1, 0.3]
+        assert display.drawn_.lines["1"].get_ydata().tolist() == [0.2, 0.9]
 
     def test_others_are_refused(self):
         with pytest.raises(InvalidRequest, match="NetScan does"):
@@ -166,9 +172,9 @@ class TestResolutionCurve:
         merges = {"i": [0, 2, 0], "j": [1, 3, 2], "similarity": [0.9, 0.8, 0.4]}
         model = Fitted().with_(merges_=merges, labels_=np.zeros(4, int), threshold=0.5)
         display = ResolutionCurveDisplay.from_estimator(model, ["a", "a", "b", "b"], ax=ax)
-        assert display.lines_["precision"].get_ydata().tolist() == [1.0, 1.0, 2 / 6]
-        assert display.lines_["recall"].get_ydata().tolist() == [0.5, 1.0, 1.0]
-        assert display.lines_["F1"].get_xdata().tolist() == [0.9, 0.8, 0.4]
+        assert display.drawn_.lines["precision"].get_ydata().tolist() == [1.0, 1.0, 2 / 6]
+        assert display.drawn_.lines["recall"].get_ydata().tolist() == [0.5, 1.0, 1.0]
+        assert display.drawn_.lines["F1"].get_xdata().tolist() == [0.9, 0.8, 0.4]
         assert "best F1 1.000 at 0.8" in ax.get_title()
 
     def test_others_are_refused(self):
@@ -178,6 +184,7 @@ class TestResolutionCurve:
         model = Fitted().with_(merges_=merges, labels_=np.zeros(2, int))
         with pytest.raises(InvalidRequest, match="truth holds 3 entities"):
             ResolutionCurveDisplay.from_estimator(model, [0, 1, 1])
-        assert len(ResolutionCurveDisplay.from_estimator(model, [0, 1]).curve.thresholds) == 0
+        empty = ResolutionCurveDisplay.from_estimator(model, [0, 1])
+        assert all(len(curve.x) == 0 for curve in empty.picture.curves)
         with pytest.raises(InvalidRequest, match="one number per threshold"):
             ResolutionCurveDisplay.from_curve([0.1], [1.0, 1.0], [0.0])

@@ -22,6 +22,8 @@ from sidelight.mixture import (
     NonparametricMixture,
     ProjectedDiscriminativeMixture,
 )
+from sidelight.pictures._histograms import pair_distances
+from sidelight.pictures._pairs import Distances, PairDistances
 from sidelight.pictures.clusters._density import SHARES
 
 
@@ -29,7 +31,7 @@ class TestDendrogram:
     def test_heights_are_those_of_the_merges(self, blobs, ax):
         model = ConstrainedAgglomeration(3).fit(blobs[0])
         display = DendrogramDisplay.from_estimator(model, ax=ax)
-        corners = np.array(display.branches_.get_segments())
+        corners = np.array(display.drawn_.lines["branches"].get_segments())
         np.testing.assert_allclose(corners[:, 1, 1], model.linkage_[:, 2])
         np.testing.assert_allclose(corners[:, 2, 1], model.linkage_[:, 2])
         # Every branch comes down on its two children.
@@ -37,37 +39,37 @@ class TestDendrogram:
         ends = np.sort(corners[:, [0, 3], 1], axis=1)
         children = np.sort(heights[model.linkage_[:, :2].astype(int)], axis=1)
         np.testing.assert_allclose(ends, children)
-        assert sorted(display.order_) == list(range(60))
+        assert sorted(display.picture.rows) == list(range(60))
 
     def test_forbidden_merges_are_dashed_above(self, blobs, known, ax):
         model = ConstrainedAgglomeration(3).fit(blobs[0], constraints=known)
         display = DendrogramDisplay.from_estimator(model, ax=ax)
         forbidden = np.isinf(model.linkage_[:, 2])
         assert forbidden.any()
-        dashed = np.array(display.forbidden_.get_segments())
+        dashed = np.array(display.drawn_.lines["forbidden"].get_segments())
         assert len(dashed) == forbidden.sum()
-        assert len(display.branches_.get_segments()) == (~forbidden).sum()
+        assert len(display.drawn_.lines["branches"].get_segments()) == (~forbidden).sum()
         assert dashed[:, 1, 1].min() > model.linkage_[~forbidden, 2].max()
         assert "must stay apart" in ax.get_title()
 
     def test_branches_and_leaves_have_the_colors_of_their_clusters(self, blobs, ax):
         model = ConstrainedAgglomeration(3).fit(blobs[0])
         display = DendrogramDisplay.from_estimator(model, ax=ax)
-        colors = display.leaves_.get_facecolors()
+        colors = display.drawn_.points.get_facecolors()
         of_cluster = {}
-        for row, color in zip(display.order_, colors, strict=True):
+        for row, color in zip(display.picture.rows, colors, strict=True):
             of_cluster.setdefault(model.labels_[row], set()).add(tuple(color))
         assert all(len(found) == 1 for found in of_cluster.values())
-        branches = {tuple(color) for color in display.branches_.get_colors()}
+        branches = {tuple(color) for color in display.drawn_.lines["branches"].get_colors()}
         assert len(branches) == 4  # three clusters, and merges of several
-        joined = (display.branches_.get_colors()[-2:] == display.branches_.get_colors()[-1]).all()
-        assert joined  # the last two merges join clusters
+        colors = display.drawn_.lines["branches"].get_colors()
+        assert (colors[-2:] == colors[-1]).all()  # the last two merges join clusters
 
     def test_a_large_tree_is_cut(self, ax):
         X = np.random.default_rng(0).normal(size=(1_200, 2))
         model = ConstrainedAgglomeration(2, linkage="single").fit(X)
         display = DendrogramDisplay.from_estimator(model, ax=ax)
-        corners = np.array(display.branches_.get_segments())
+        corners = np.array(display.drawn_.lines["branches"].get_segments())
         np.testing.assert_allclose(corners[:, 1, 1], model.linkage_[-149:, 2])
         assert "the last 149 of 1,199 merges" in ax.get_title()
 
@@ -76,7 +78,7 @@ class TestDendrogram:
         model = ConstrainedAgglomeration(2).fit(X)
         display = DendrogramDisplay.from_estimator(model, names=["a", "b", "c"], ax=ax)
         ticks = [tick.get_text() for tick in ax.get_xticklabels()]
-        assert ticks == [["a", "b", "c"][row] for row in display.order_]
+        assert ticks == [["a", "b", "c"][row] for row in display.picture.rows]
         with pytest.raises(InvalidRequest, match="2 names but the tree joins 3 rows"):
             DendrogramDisplay.from_estimator(model, names=["a", "b"])
         with pytest.raises(InvalidRequest, match="KMeans has no tree"):
@@ -86,8 +88,8 @@ class TestDendrogram:
         apart = Constraints.from_labels([0, 1, 2])
         model = ConstrainedAgglomeration(3).fit(np.eye(3), constraints=apart)
         display = DendrogramDisplay.from_estimator(model, ax=ax)
-        assert len(display.branches_.get_segments()) == 0
-        assert len(display.forbidden_.get_segments()) == 2
+        assert len(display.drawn_.lines["branches"].get_segments()) == 0
+        assert len(display.drawn_.lines["forbidden"].get_segments()) == 2
 
 
 def mean_length(rows):
@@ -113,23 +115,27 @@ class TestPairDistances:
         for kind, pairs in (("together", known.must_link), ("apart", known.cannot_link)):
             for when, rows in (("before", X), ("after", image)):
                 length = np.linalg.norm(rows[pairs[:, 0]] - rows[pairs[:, 1]], axis=1)
-                found = getattr(display, f"{kind}_{when}")
-                np.testing.assert_allclose(found, length / mean_length(rows))
-                assert display.medians_[kind, when] == pytest.approx(np.median(found))
+                expected = length / mean_length(rows)
+                drawn = display.drawn_[when == "after"].middles[kind]
+                assert drawn.get_xdata()[0] == pytest.approx(np.median(expected))
+                picture = display.picture[when == "after"]
+                (series,) = [one for one in picture.series if one.name == kind]
+                counts = np.histogram(np.minimum(expected, picture.edges[-1]), picture.edges)[0]
+                np.testing.assert_allclose(series.values, counts / len(expected))
 
     def test_order_counts_couples_of_pairs(self, ax):
-        display = PairDistancesDisplay(
-            together_before=np.array([1.0, 4.0]),
-            together_after=np.array([1.0, 1.0]),
-            apart_before=np.array([2.0, 3.0, 5.0]),
-            apart_after=np.array([2.0, 2.0, 2.0]),
-        ).plot(ax)
-        assert display.order("before") == pytest.approx(4 / 6)
-        assert display.order("after") == 1.0
+        known = PairDistances(
+            together=Distances(np.array([1.0, 4.0]), np.array([1.0, 1.0])),
+            apart=Distances(np.array([2.0, 3.0, 5.0]), np.array([2.0, 2.0, 2.0])),
+        )
+        display = PairDistancesDisplay(pair_distances(known)).plot(ax)
+        assert known.order("before") == pytest.approx(4 / 6)
+        assert known.order("after") == 1.0
         assert "67% before, 100% after" in ax.get_title()
         areas = [
             np.sum(np.abs(steps.get_data().values - steps.get_data().baseline))
-            for steps in display.histograms_.values()
+            for drawn in display.drawn_
+            for steps in drawn.bars.values()
         ]
         np.testing.assert_allclose(areas, areas[0])  # the same area, whatever the number of pairs
 
@@ -147,16 +153,18 @@ class TestPairDistances:
                 metrics = [model.metrics_[model.labels_[row]] for row in (i, j)]
             return np.sqrt(np.mean([offset @ A @ offset for A in metrics]))
 
-        expected = np.array([length(i, j) for i, j in known.cannot_link])
-        found = display.apart_after
-        np.testing.assert_allclose(found / found[0], expected / expected[0])
+        pairs = np.random.default_rng(0).integers(len(X), size=(2_000, 2))
+        typical = np.mean([length(i, j) for i, j in pairs if i != j])
+        expected = np.array([length(i, j) for i, j in known.cannot_link]) / typical
+        (apart,) = [one for one in display.picture[1].series if one.name == "apart"]
+        assert apart.middle == pytest.approx(np.median(expected))
 
     def test_one_kind_of_pairs_is_enough(self, blobs, ax):
         known = Constraints([(0, 1), (2, 3), (20, 25)], n_samples=60)
         model = RCA().fit(blobs[0], constraints=known)
         display = PairDistancesDisplay.from_estimator(model, blobs[0], known, ax=ax)
-        assert np.isnan(display.order("after"))
-        assert set(display.histograms_) == {("together", "before"), ("together", "after")}
+        assert display.picture[0].note == ""
+        assert [list(drawn.bars) for drawn in display.drawn_] == [["together"], ["together"]]
 
     def test_wrong_requests(self, blobs, known):
         X = blobs[0]

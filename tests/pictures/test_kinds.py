@@ -24,13 +24,14 @@ from sidelight.pictures._bars import named_bars
 from sidelight.pictures._cells import WRONG as WRONG_CELL
 from sidelight.pictures._cells import Cells, Layer, shares_of_rows
 from sidelight.pictures._curves import MAX_POINTS, Curve, Curves
-from sidelight.pictures._histograms import certainty, far_end, pair_distances
+from sidelight.pictures._histograms import certainty, pair_distances
+from sidelight.pictures._pairs import Distances, PairDistances
 from sidelight.pictures._points import Lines, Mark, Points, Text, link_lines, regions_on
 from sidelight.pictures._progress import by_step, first_step
 from sidelight.pictures._scores import by_number, learning
 from sidelight.pictures._selection import Links
 from sidelight.pictures._sizes import cluster_sizes
-from sidelight.pictures.coclustering._blocks import binned, table_blocks, timeline
+from sidelight.pictures.coclustering._blocks import table_blocks, timeline
 from sidelight.pictures.coclustering._pictures import cluster_lanes, table_cells
 from sidelight.pictures.maps._grids import cell_outline, grid_cells, near_pairs
 from sidelight.pictures.maps._growth import steady_frames
@@ -91,7 +92,7 @@ class TestCurves:
     def test_both_renderers_draw_the_same_points(self, ax):
         heights = np.array([0.2, 0.7, 0.4])
         picture = learning(np.array([0, 10, 20]), {"m": heights[:, None]}, ("n", "score"))
-        line = draw_curves(ax, picture, inks_of(ax)).plain_lines["m"]
+        line = draw_curves(ax, picture, inks_of(ax)).lines["m"]
         np.testing.assert_allclose(line.get_xydata(), np.column_stack([[0, 10, 20], heights]))
         x, y = dots(svg_of(picture)).T
         # A picture of a page is an affine image of the data, its vertical axis turned.
@@ -199,13 +200,18 @@ class TestBars:
 
     def test_histograms_of_both_kinds_have_one_area(self, ax):
         together, apart = RNG.exponential(size=30), RNG.exponential(size=500) + 1
-        picture = pair_distances(together, apart, far_end(together, apart), "after")
-        assert [one.values.sum() for one in picture.series] == pytest.approx([1.0, 1.0])
-        drawn = draw_mirrored(ax, picture, inks_of(ax), 0.0, 1.0)
-        for kind, series in zip(("together", "apart"), picture.series, strict=True):
-            filled = svg_of(picture).count(f'<path class="{kind}"')
-            assert filled == np.count_nonzero(series.values)
-            assert np.count_nonzero(drawn[kind].get_data().values) == filled
+        known = PairDistances(Distances(together, together), Distances(apart, 2 * apart))
+        pictures = pair_distances(known)
+        both = draw_mirrored(ax, pictures, inks_of(ax), ("before", "after"))
+        for picture, drawn, base in zip(pictures, both, (1.0, 0.0), strict=True):
+            assert [one.values.sum() for one in picture.series] == pytest.approx([1.0, 1.0])
+            for kind, series in zip(("together", "apart"), picture.series, strict=True):
+                filled = svg_of(picture).count(f'<path class="{kind}"')
+                assert filled == np.count_nonzero(series.values)
+                heights = drawn.bars[kind].get_data().values
+                assert np.count_nonzero(heights != base) == filled
+                assert list(drawn.middles[kind].get_xdata()) == [series.middle] * 2
+        assert pictures[1].series[1].middle == np.median(2 * apart)
 
     def test_certainty_counts_all_rows(self):
         picture = certainty(np.array([0.2, 0.34, 0.99, 1.0]), 3, "t")
@@ -233,8 +239,7 @@ class TestCells:
     def test_frames_tile_a_table(self):
         X = (RNG.random((12, 7)) < 0.4).astype(int)
         blocks = table_blocks(X, np.arange(12) % 3, np.arange(7) % 3)
-        shares, *bins = binned(X, blocks, (100, 100))
-        picture = table_cells(blocks, shares, tuple(bins), (None, list("abcdefg")))
+        picture = table_cells(X, blocks, (100, 100), (None, list("abcdefg")))
         covered = np.zeros(X.shape, int)
         for frame in picture.frames:
             rows = slice(frame.top, frame.top + frame.height)

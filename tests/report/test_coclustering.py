@@ -79,8 +79,7 @@ def test_jumps_of_a_timeline_are_those_of_the_measure(labels, circular):
 
 def drawn_table(bought, blocks, note=""):
     """Draw a table as a page does, after a look at what the picture says about its cells."""
-    shares, *bins = binned(bought.X, blocks, (240, 320))
-    picture = table_cells(blocks, shares, tuple(bins), (bought.customers, bought.columns))
+    picture = table_cells(bought.X, blocks, (240, 320), (bought.customers, bought.columns))
     assert picture.note.partition("\n")[2] == note
     return svg_of(picture)
 

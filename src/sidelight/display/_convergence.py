@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from sidelight._typing import Array
-from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
-from sidelight.display._draw._curves import draw_curves
+from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._curves import Curves
 from sidelight.pictures._progress import by_step
 from sidelight.pictures._rows import final_step
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class ConvergenceDisplay(Display):
+class ConvergenceDisplay(Display, kind=Curves):
     """Objective by iteration, of one or several fits; lower is better.
+
+    The end of a search that was stopped before it converged is open.
 
     Objectives of different methods, or of different data, are on scales of their own: compare the
     same method with other parameters, starts or knowledge.
-
-    Parameters
-    ----------
-    histories : dict of str to ndarray
-        Objective at every iteration, by name.
-    converged : dict of str to bool
-        Whether each search ended by itself; its last point is open where it did not.
-
-    Attributes
-    ----------
-    lines_ : dict of str to Line2D
-        The curves.
 
     Examples
     --------
@@ -47,9 +35,6 @@ class ConvergenceDisplay(Display):
     'objective (lower is better)'
     """
 
-    histories: dict[str, Array]
-    converged: dict[str, bool]
-
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
         """Draw ``history_`` of one or several fitted estimators.
@@ -59,21 +44,15 @@ class ConvergenceDisplay(Display):
         estimator : fitted estimator, or list or dict of them
             What to draw; of a dict the keys are the names, otherwise the classes are.
         """
-        check_matplotlib(cls.__name__)
         models = {name: final_step(model)[0] for name, model in named(estimator).items()}
-        return cls(
-            histories={name: _history(model) for name, model in models.items()},
-            converged={
-                name: bool(getattr(model, "converged_", True)) for name, model in models.items()
+        picture = by_step(
+            {name: _history(model) for name, model in models.items()},
+            "objective (lower is better)",
+            stopped={
+                name: not getattr(model, "converged_", True) for name, model in models.items()
             },
-        ).plot(ax)
-
-    def _draw(self, inks: Inks) -> None:
-        stopped = {name: not ended for name, ended in self.converged.items()}
-        picture = by_step(self.histories, "objective (lower is better)", stopped=stopped)
-        self.lines_ = draw_curves(self.ax_, picture, inks).plain_lines
-        title = next(iter(self.histories)) if len(self.histories) == 1 else ""
-        set_titles(self.ax_, picture.axis_titles, title, picture.note)
+        )
+        return cls(picture).plot(ax)
 
 
 def named(estimator: Any) -> dict[str, Any]:

@@ -79,7 +79,12 @@ def entries_of(text: str, section: str) -> dict[str, str]:
     """
     found = split_at(text, section)
     parts = [] if found is None else re.split(r"\n(?=\S)", found.body)
-    return {part.partition(" :")[0].lstrip("*"): part for part in parts if part}
+    return {
+        name.lstrip("*"): part
+        for part in parts
+        for name in part.partition(" :")[0].split(", ")
+        if part
+    }
 
 
 def put_section(text: str, section: str, entries: Sequence[str]) -> str:
@@ -121,7 +126,7 @@ def complete_class(cls: type, kinds: Sequence[type], drawn: Sequence[type]) -> N
     )
     kept = " or ".join(one.__name__ for one in drawn)
     own["drawn_"] = f"drawn_ : {kept}\n    The artists:\n\n{artists}"
-    text = put_section(text, "Attributes", list(own.values()))
+    text = put_section(text, "Attributes", list(dict.fromkeys(own.values())))
     cls.__doc__ = text
 
 
@@ -142,7 +147,8 @@ def complete_method(method: Any, display: str, options: dict[str, str]) -> None:
     entries = []
     for name in list(inspect.signature(method).parameters)[1:]:
         if name in described:
-            entries.append(described[name])
+            if described[name] not in entries:  # one entry may describe several
+                entries.append(described[name])
         elif name == "options":
             entries.append(_options(options))
         else:
@@ -154,6 +160,8 @@ def complete_method(method: Any, display: str, options: dict[str, str]) -> None:
 
 
 def _options(options: dict[str, str]) -> str:
+    if not options:
+        return "**options : dict\n    None: there is one way to draw this kind of picture."
     listed = textwrap.indent("\n".join(options.values()), "    ")
     return f"**options : dict\n    How it is drawn:\n\n{listed}"
 
@@ -161,7 +169,7 @@ def _options(options: dict[str, str]) -> str:
 def options_of(renderer: Callable[..., Any]) -> dict[str, str]:
     """Options of a renderer: what it takes besides the axes, the picture and the inks."""
     entries = entries_of(_doc(renderer), "Parameters")
-    return {name: text for name, text in entries.items() if not name.startswith("ax,")}
+    return {name: text for name, text in entries.items() if name not in ("ax", "picture", "inks")}
 
 
 def _doc(described: Any) -> str:

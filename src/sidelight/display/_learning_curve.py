@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,31 +11,17 @@ from sklearn.base import clone
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.constraints.inner import plain
-from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
+from sidelight.display._canvas import check_matplotlib
 from sidelight.display._convergence import named
-from sidelight.display._draw._curves import draw_curves
+from sidelight.display._display import Display
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._curves import Curves
 from sidelight.pictures._scores import learning
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class LearningCurveDisplay(Display):
+class LearningCurveDisplay(Display, kind=Curves):
     """Score over the number of statements, one curve per method, with standard errors.
-
-    Parameters
-    ----------
-    n_statements : ndarray of shape (m,)
-        Numbers of statements.
-    scores : dict of str to ndarray of shape (m, n_draws)
-        Scores by method, of every draw; NaN where there is none.
-    axis_titles : tuple of str
-        Titles of the axes.
-
-    Attributes
-    ----------
-    lines_ : dict of str to ErrorbarContainer
-        The curves: means and standard errors over the draws.
 
     Examples
     --------
@@ -47,14 +32,9 @@ class LearningCurveDisplay(Display):
     >>> display = LearningCurveDisplay.from_estimator(
     ...     PCKMeans(3, random_state=0), X, y, n_statements=(0, 40), n_draws=2, random_state=0
     ... )
-    >>> display.scores["PCKMeans"].shape
-    (2, 2)
+    >>> display.picture.curves[0].x.tolist()
+    [0.0, 40.0]
     """
-
-    n_statements: Array
-    scores: dict[str, Array]
-    axis_titles: tuple[str, str] = ("statements", "score")
-    title: str = ""
 
     @classmethod
     def from_estimator(
@@ -103,11 +83,7 @@ class LearningCurveDisplay(Display):
                 for name, model in models.items():
                     labels = _fit(model, X, known, random_state + draw)
                     scores[name][row, draw] = score(classes[free], labels[free])
-        return cls(
-            n_statements=counts,
-            scores=scores,
-            axis_titles=("random pairs", _worded(score)),
-        ).plot(ax)
+        return cls(learning(counts, scores, ("random pairs", _worded(score)))).plot(ax)
 
     @classmethod
     def from_scores(
@@ -137,15 +113,7 @@ class LearningCurveDisplay(Display):
                     f"scores of {name!r} have shape {table.shape}; give one row for each of the "
                     f"{len(counts)} numbers of statements, and a column for every draw."
                 )
-        return cls(n_statements=counts, scores=tables, axis_titles=axis_titles).plot(ax)
-
-    def _draw(self, inks: Inks) -> None:
-        picture = learning(self.n_statements, self.scores, self.axis_titles)
-        self.lines_ = draw_curves(self.ax_, picture, inks).lines
-        title = self.title
-        if len(self.scores) == 1:
-            title = title or next(iter(self.scores))
-        set_titles(self.ax_, picture.axis_titles, title, picture.note)
+        return cls(learning(counts, tables, axis_titles)).plot(ax)
 
 
 def _fit(model: Any, X: Any, known: Constraints, seed: int) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,46 +11,27 @@ from scipy import sparse
 
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
-from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
+from sidelight.display._canvas import Inks, set_titles
+from sidelight.display._display import Display
 from sidelight.display._draw._bars import draw_mirrored
 from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.pictures._histograms import far_end, pair_distances
-from sidelight.pictures._pairs import (
-    Distances,
-    Mapped,
-    PairDistances,
-    known_distances,
-    pair_lengths,
-)
+from sidelight.pictures._bars import Bars
+from sidelight.pictures._histograms import pair_distances
+from sidelight.pictures._pairs import Mapped, known_distances, pair_lengths
 from sidelight.pictures._projection import dense
 from sidelight.pictures._rows import as_fitted, final_step, given_of
 from sidelight.pictures._shapes import cluster_metrics, squared_lengths
 
-_WORDS = {"together": "belong together (up)", "apart": "belong apart (down)"}
 
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class PairDistancesDisplay(Display):
+class PairDistancesDisplay(Display, kind=Bars):
     """Distances of pairs that belong together (upwards) and apart (downwards), before and after.
 
     Distances are in units of the mean distance of random rows, so that before and after can be
     compared: what counts is whether pairs that belong together are closer than others. Labels and
     groups count by the pairs they amount to; of very many pairs 4,000 of each kind are measured.
-
-    Parameters
-    ----------
-    together_before, together_after : ndarray of shape (m,)
-        Distances of pairs that belong together.
-    apart_before, apart_after : ndarray of shape (c,)
-        Distances of pairs that do not.
-
-    Attributes
-    ----------
-    histograms_ : dict of (str, str) to StepPatch
-        By kind and time, such as ``("together", "before")``; all are of the same area, whatever
-        the number of pairs.
-    medians_ : dict of (str, str) to float
-        Medians of the same distances, marked by lines.
+    All histograms have the same area, whatever the number of pairs; lines mark the medians. The
+    title has the share of all couples of pairs in which that which belongs together is the closer
+    one; half of them would say nothing.
 
     Examples
     --------
@@ -60,15 +42,10 @@ class PairDistancesDisplay(Display):
     >>> X, y = load_iris(return_X_y=True)
     >>> known = Constraints.sample(y, 60, random_state=0)
     >>> display = PairDistancesDisplay.from_estimator(DCA().fit(X, constraints=known), X, known)
-    >>> bool(display.order("after") > display.order("before"))
+    >>> together, apart = display.picture[1].series
+    >>> together.middle < apart.middle
     True
     """
-
-    together_before: Array
-    together_after: Array
-    apart_before: Array
-    apart_after: Array
-    title: str = ""
 
     @classmethod
     def from_estimator(
@@ -87,81 +64,19 @@ class PairDistancesDisplay(Display):
         constraints : Constraints
             What is known; new statements tell more than those of the fit.
         """
-        check_matplotlib(cls.__name__)
         model, as_given = final_step(estimator)
         given = given_of(model, X, constraints, None)
         measured = _Measured(given, _after(estimator, model, as_given, X))
         if not any(len(pairs) for pairs in measured.pairs):
             raise SidelightError("The constraints state no pair, label or group: nothing to draw.")
         known = known_distances(measured)
-        return cls(
-            together_before=known.together.before,
-            together_after=known.together.after,
-            apart_before=known.apart.before,
-            apart_after=known.apart.after,
-            title=type(estimator).__name__,
-        ).plot(ax)
+        before, after = pair_distances(known)
+        return cls((before.headed(type(estimator).__name__), after)).plot(ax)
 
-    def order(self, when: str) -> float:
-        """Share of all couples of pairs in which that which belongs together is the closer one.
-
-        Parameters
-        ----------
-        when : {"before", "after"}
-            Which distances.
-
-        Returns
-        -------
-        float
-            Between 0 and 1; 0.5 tells nothing, NaN where pairs of one kind are missing.
-        """
-        known = PairDistances(
-            Distances(self.together_before, self.together_after),
-            Distances(self.apart_before, self.apart_after),
-        )
-        found = known.order(when)
-        return float("nan") if found is None else found
-
-    def _draw(self, inks: Inks) -> None:
-        kinds = [(kind, when) for when in ("before", "after") for kind in ("together", "apart")]
-        most = far_end(*(self._distances(*kind) for kind in kinds))
-        pictures = {
-            when: pair_distances(
-                self._distances("together", when), self._distances("apart", when), most, when
-            )
-            for when in ("before", "after")
-        }
-        unit = 0.46 / max(picture.largest for picture in pictures.values())
-        base = {"before": 1.0, "after": 0.0}
-        self.histograms_: dict[tuple[str, str], Any] = {}
-        self.medians_: dict[tuple[str, str], float] = {}
-        for when, picture in pictures.items():
-            for kind, drawn in draw_mirrored(self.ax_, picture, inks, base[when], unit).items():
-                self.histograms_[kind, when] = drawn
-                self._draw_median(kind, when, base[when], inks)
-                if when == "before":
-                    drawn.set_label(_WORDS[kind])
-        self.ax_.set(xlim=(0, most), ylim=(-0.55, 1.55))
-        self.ax_.set_yticks(list(base.values()), list(base))
-        self._write_titles(pictures["before"].axis_titles)
-        self.ax_.legend(fontsize="small", framealpha=0.85, facecolor=inks.page, edgecolor="none")
-
-    def _draw_median(self, kind: str, when: str, base: float, inks: Inks) -> None:
-        median = float(np.median(self._distances(kind, when)))
-        self.medians_[kind, when] = median
-        end = base + (0.5 if kind == "together" else -0.5)
-        self.ax_.plot([median, median], [base, end], color=inks.ink, linewidth=1.6)
-
-    def _write_titles(self, axis_titles: tuple[str, str]) -> None:
-        before, after = self.order("before"), self.order("after")
-        said = self.title
-        if np.isfinite(before):
-            said += f": pairs in the right order {before:.0%} before, {after:.0%} after"
-        set_titles(self.ax_, axis_titles, said.removeprefix(": "))
-
-    def _distances(self, kind: str, when: str) -> Array:
-        found: Array = getattr(self, f"{kind}_{when}")
-        return found
+    def _draw(self, inks: Inks, options: Mapping[str, Any]) -> None:
+        self.drawn_ = draw_mirrored(self.ax_, self.picture, inks, ("before", "after"))
+        first = self.picture[0]
+        set_titles(self.ax_, first.axis_titles, first.heading, first.note)
 
 
 @dataclass(frozen=True)

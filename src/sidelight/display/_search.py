@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._typing import Array
-from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
 from sidelight.display._convergence import named
-from sidelight.display._draw._curves import draw_curves
+from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._curves import Curve, Curves
 from sidelight.pictures._scores import search
 
 #: Columns that are drawn unless others are asked for, the first that there is.
@@ -36,27 +33,8 @@ _WORDS = {
 }
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class SearchDisplay(Display):
+class SearchDisplay(Display, kind=Curves):
     """Score of everything that a search tried, with its choice marked.
-
-    Parameters
-    ----------
-    curves : dict of str to tuple of ndarray
-        What was tried, its score, and half the length of the error bars or None, by name.
-    chosen : dict of str to float
-        What each search chose, where that is known.
-    axis_titles : tuple of str
-        Titles of the axes.
-    title, note : str
-        Written above the picture.
-
-    Attributes
-    ----------
-    lines_ : dict of str to ErrorbarContainer
-        The curves.
-    chosen_ : dict of str to Line2D
-        Rings around the choices.
 
     Examples
     --------
@@ -72,12 +50,6 @@ class SearchDisplay(Display):
     >>> display.ax_.get_xlabel(), display.ax_.get_ylabel()
     ('number of clusters', 'held-out score')
     """
-
-    curves: Mapping[str, tuple[Any, ...]]
-    chosen: dict[str, float] = field(default_factory=dict)
-    axis_titles: tuple[str, str] = ("", "")
-    title: str = ""
-    note: str = ""
 
     @classmethod
     def from_estimator(
@@ -102,75 +74,54 @@ class SearchDisplay(Display):
         y : str, default=None
             Column along the vertical axis; by default the score.
         """
-        check_matplotlib(cls.__name__)
-        tables = {name: _table(model, x, y) for name, model in named(estimator).items()}
-        first = next(iter(tables.values()))
-        return cls(
-            curves={name: table.curve for name, table in tables.items()},
-            chosen={
-                name: table.chosen for name, table in tables.items() if table.chosen is not None
-            },
-            axis_titles=(_worded(first.x), _worded(first.y)),
-            title=next(iter(tables)) if len(tables) == 1 else "",
-            note=first.note,
-        ).plot(ax)
-
-    def _draw(self, inks: Inks) -> None:
-        picture = search(self.curves, self.chosen, self.axis_titles, self.note)
-        drawn = draw_curves(self.ax_, picture, inks)
-        self.lines_, self.chosen_ = drawn.lines, drawn.chosen
-        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
+        found = [_searched(name, model, x, y) for name, model in named(estimator).items()]
+        curves, axis_titles, notes = zip(*found, strict=True)
+        return cls(search(curves, axis_titles[0], notes[0])).plot(ax)
 
 
-@dataclass(frozen=True)
-class _Table:
-    """Columns of a search that are drawn."""
-
-    x: str
-    y: str
-    curve: tuple[Array, Array, Array | None]
-    chosen: float | None
-    note: str = ""
+#: A curve, the titles of its axes, and what its error bars are.
+_Searched: TypeAlias = tuple[Curve, tuple[str, str], str]
 
 
-def _table(model: Any, x: str | None, y: str | None) -> _Table:
+def _searched(name: str, model: Any, x: str | None, y: str | None) -> _Searched:
     check_is_fitted(model)
     if hasattr(model, "cv_results_"):
-        return _cross_validated(model, x, y or "mean_test_score")
-    if not isinstance(getattr(model, "search_", None), dict):
+        return _cross_validated(name, model, x, y or "mean_test_score")
+    tried = getattr(model, "search_", None)
+    if not isinstance(tried, dict):
         raise InvalidRequest(
             f"{type(model).__name__} searched nothing: it has neither cv_results_ nor search_."
         )
-    search = model.search_
-    x, y = _column(search, x, _ACROSS, "x"), _column(search, y, _UP, "y")
-    error = search.get(y.replace("mean_", "std_")) if y.startswith("mean_") else None
+    x, y = _column(tried, x, _ACROSS, "x"), _column(tried, y, _UP, "y")
+    error = tried.get(y.replace("mean_", "std_")) if y.startswith("mean_") else None
     note = "bars: standard deviation" if error is not None else ""
-    curve = _sorted(np.asarray(search[x], np.float64), search[y], error)
-    return _Table(x, y, curve, _chosen(model, search, x), note)
+    curve = _sorted(name, tried[x], tried[y], error, _chosen(model, tried, x))
+    return curve, (_worded(x), _worded(y)), note
 
 
-def _cross_validated(search: Any, x: str | None, y: str) -> _Table:
+def _cross_validated(name: str, search: Any, x: str | None, y: str) -> _Searched:
     results, best = search.cv_results_, search.best_params_
-    name = x or ("n_clusters" if "n_clusters" in best else next(iter(best)))
-    if name not in best:
-        raise InvalidRequest(f"{name!r} was not searched over; x is one of {sorted(best)}.")
+    x = x or ("n_clusters" if "n_clusters" in best else next(iter(best)))
+    if x not in best:
+        raise InvalidRequest(f"{x!r} was not searched over; x is one of {sorted(best)}.")
     try:
-        values = np.array([params[name] for params in results["params"]], np.float64)
+        values = np.array([params[x] for params in results["params"]], np.float64)
     except (TypeError, ValueError):
         raise InvalidRequest(
-            f"The values of {name!r} are not numbers, which an axis needs; pass another x."
+            f"The values of {x!r} are not numbers, which an axis needs; pass another x."
         ) from None
     scores = np.asarray(results[y], np.float64)
     # Of other parameters the chosen values, or each place would have several scores.
     alike = [
-        all(params.get(other) == value for other, value in best.items() if other != name)
+        all(params.get(other) == value for other, value in best.items() if other != x)
         for params in results["params"]
     ]
     error = None
     if y == "mean_test_score":
         error = np.asarray(results["std_test_score"])[alike] / np.sqrt(max(search.n_splits_, 1))
     note = "bars: standard errors" if error is not None else ""
-    return _Table(name, y, _sorted(values[alike], scores[alike], error), float(best[name]), note)
+    curve = _sorted(name, values[alike], scores[alike], error, float(best[x]))
+    return curve, (_worded(x), _worded(y)), note
 
 
 def _column(search: dict[str, Any], name: str | None, usual: tuple[str, ...], axis: str) -> str:
@@ -198,10 +149,11 @@ def _chosen(model: Any, search: dict[str, Any], x: str) -> float | None:
     return None
 
 
-def _sorted(x: Array, y: Any, error: Any) -> tuple[Array, Array, Array | None]:
-    order = np.argsort(x, kind="stable")
-    y = np.asarray(y, np.float64)[order]
-    return x[order], y, None if error is None else np.asarray(error, np.float64)[order]
+def _sorted(name: str, x: Any, y: Any, error: Any, chosen: float | None) -> Curve:
+    places, heights = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    order = np.argsort(places, kind="stable")
+    errors = None if error is None else np.asarray(error, np.float64)[order]
+    return Curve(name, places[order], heights[order], errors, chosen=chosen)
 
 
 def _worded(name: str) -> str:

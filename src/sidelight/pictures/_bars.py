@@ -23,11 +23,20 @@ class Series:
         Lengths of the bars.
     css : str, default=""
         Class of the style sheet of a page.
+    errors : ndarray of shape (n_bars,), default=None
+        Half the length of an error bar at the end of every bar.
+    middle : float, default=None
+        Median of what was counted, along the scale of the bars.
+    label : str, default=""
+        What a legend says; the name by default.
     """
 
     name: str
     values: FloatArray
     css: str = ""
+    errors: FloatArray | None = None
+    middle: float | None = None
+    label: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -61,7 +70,12 @@ class Bars(Picture):
     ticks : sequence of tuple of float and str
         Places and texts along that scale.
     below : bool
-        Whether bars stand below each other on a page, their names beside them.
+        Whether bars stand below each other, their names beside them. Matplotlib draws points with
+        error bars then, where there is no scale of numbers.
+    columns : sequence of tuple of str and sequence of str
+        Titles of columns to the right of bars below each other, with a text for every bar.
+    chosen : int, default=None
+        Place of the bar that was chosen.
     mirrored : bool
         Whether bars of the second kind go downwards.
     """
@@ -81,6 +95,8 @@ class Bars(Picture):
     mark: float | None = None
     ticks: Sequence[tuple[float, str]] = ()
     below: bool = False
+    columns: Sequence[tuple[str, Sequence[str]]] = ()
+    chosen: int | None = None
     mirrored: bool = False
 
     def __len__(self) -> int:

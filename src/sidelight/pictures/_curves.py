@@ -56,6 +56,11 @@ class Curve:
         return known[np.unique(thin.astype(np.int64))] if len(known) else known
 
 
+def only_name(curves: Sequence[Curve]) -> str:
+    """Name of the only one of the lines, for the heading; empty for several, which have names."""
+    return curves[0].name if len(curves) == 1 else ""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Curves(Picture):
     """Lines over one pair of axes.

@@ -9,11 +9,13 @@ import numpy as np
 from sidelight._typing import FloatArray
 from sidelight._words import format_number
 from sidelight.pictures._bars import Bars, Series
+from sidelight.pictures._pairs import PairDistances, order_in_words
 from sidelight.pictures._scales import nice_ticks
 
 #: Bars of a histogram of probabilities, and of one of distances.
 SHARES, BINS = 10, 40
 _FAR = 99.0  # percentile of the distances at which a histogram ends
+_KINDS = {"together": "belong together (up)", "apart": "belong apart (down)"}
 
 
 def certainty(largest: FloatArray, k: int, title: str) -> Bars:
@@ -47,34 +49,40 @@ def certainty(largest: FloatArray, k: int, title: str) -> Bars:
     )
 
 
-def far_end(*distances: FloatArray) -> float:
-    """Distance at which histograms of all these end; a few far ones are counted in the last bar."""
-    return max(float(np.percentile(np.concatenate(distances), _FAR)), 1e-9)
+def pair_distances(known: PairDistances) -> tuple[Bars, Bars]:
+    """Distances of pairs before a map, and after it: together upwards, the others downwards.
 
-
-def pair_distances(together: FloatArray, apart: FloatArray, most: float, when: str) -> Bars:
-    """Distances of pairs that belong together, upwards, and of the others, downwards.
-
-    Each kind fills the same area, however many pairs it has.
-
-    Parameters
-    ----------
-    together, apart : ndarray
-        Distances of the pairs of both kinds.
-    most : float
-        Where the histogram ends; larger distances are counted in its last bar.
-    when : str
-        ``"before"`` or ``"after"`` the map.
+    Each kind fills the same area, however many pairs it has. Both pictures end where all but a
+    hundredth of the distances do; those beyond are counted in their last bars.
     """
+    together, apart = known.together, known.apart
+    every = np.concatenate([together.before, together.after, apart.before, apart.after])
+    most = max(float(np.percentile(every, _FAR)), 1e-9)
+    note = order_in_words(known)
+    return (
+        _pair_distances(together.before, apart.before, most, "before", note),
+        _pair_distances(together.after, apart.after, most, "after", note),
+    )
+
+
+def _pair_distances(
+    together: FloatArray, apart: FloatArray, most: float, when: str, note: str
+) -> Bars:
     edges = np.linspace(0.0, most, BINS + 1)
     shares = [_shares(values, edges) for values in (together, apart)]
     middles = [format_number(_median(values)) for values in (together, apart)]
     return Bars(
         title=f"Distances of pairs {when} the map",
         text=f"Medians {middles[0]} together, {middles[1]} apart, in typical distances.",
-        series=[Series("together", shares[0], "together"), Series("apart", shares[1], "apart")],
+        series=[
+            Series(kind, counts, kind, middle=_median(values), label=label)
+            for (kind, label), values, counts in zip(
+                _KINDS.items(), (together, apart), shares, strict=True
+            )
+        ],
         names=[f"from {format_number(edge)}" for edge in edges[:-1]],
         axis_titles=("distance (1: mean of random rows; lines: medians)", "share of the pairs"),
+        note=note,
         css=f"distances {when}",
         size=(560, 190),
         largest=max(float(max(share.max() for share in shares)), 1e-12),

@@ -48,6 +48,14 @@ class PairDistances:
         return float(roc_auc_score(is_apart, np.concatenate([together, apart])))
 
 
+def order_in_words(known: PairDistances) -> str:
+    """How often pairs are in the right order; empty where pairs of one kind are missing."""
+    before, after = known.order("before"), known.order("after")
+    if before is None or after is None:
+        return ""
+    return f"pairs in the right order {before:.0%} before, {after:.0%} after"
+
+
 @dataclass(frozen=True)
 class Mapped:
     """What the estimator was given, and what it makes of it."""

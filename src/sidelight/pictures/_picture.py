@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -34,3 +35,7 @@ class Picture:
     note: str = ""
     css: str = ""
     size: tuple[int, int] = (420, 156)
+
+    def headed(self, heading: str) -> Self:
+        """Return the same picture with another heading."""
+        return replace(self, heading=heading)

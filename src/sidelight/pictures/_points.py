@@ -59,8 +59,10 @@ class Lines:
         Numbers of the lines, by which the script of a page finds them.
     label : str or None
         What a legend says; the name and the number of lines by default, nothing where it is None.
-    places : ndarray of shape (m, 2, 2), default=None
-        Both ends of lines that do not join points.
+    places : ndarray of shape (m, n_corners, 2), default=None
+        Corners of lines that do not join points.
+    codes : ndarray of int, shape (m,), default=None
+        Number of the color of every such line, -1 for none.
     """
 
     name: str
@@ -71,12 +73,13 @@ class Lines:
     numbers: IntArray | None = None
     label: str | None = ""
     places: FloatArray | None = None
+    codes: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.pairs if self.places is None else self.places)
 
     def ends(self, xy: FloatArray) -> FloatArray:
-        """Both ends of every line between points at some places, shape (m, 2, 2)."""
+        """Corners of every line between points at some places, shape (m, n_corners, 2)."""
         return xy[self.pairs] if self.places is None else self.places
 
 
@@ -184,9 +187,13 @@ class Points(Picture):
     heights : Heights, default=None
         What rises over the plane, as contours, or over the horizontal axis, as a curve; a page
         leaves it out.
-    axes : {"plane", "strip", "components", "layout", "none"}
-        What the axes mean: both, the horizontal one, directions without numbers, which points are
-        near each other, or nothing.
+    limits : tuple of two tuples of float, default=None
+        Ends of both axes; by default those of what is drawn.
+    ticks : sequence of tuple of float and str
+        Places and texts along the horizontal axis; the vertical one has numbers then.
+    axes : {"plane", "strip", "heights", "components", "layout", "none"}
+        What the axes mean: both, the horizontal one, the vertical one, directions without numbers,
+        which points are near each other, or nothing.
     equal : bool
         Whether a unit is as long to the right as upwards.
     interactive : bool
@@ -211,7 +218,9 @@ class Points(Picture):
     centers: FloatArray = field(default_factory=lambda: np.zeros((0, 2)))
     regions: Regions | None = None
     heights: Heights | None = None
-    axes: Literal["plane", "strip", "components", "none", "map", "layout"] = "none"
+    limits: tuple[tuple[float, float], tuple[float, float]] | None = None
+    ticks: Sequence[tuple[float, str]] = ()
+    axes: Literal["plane", "strip", "components", "none", "map", "layout", "heights"] = "none"
     equal: bool = False
     css: str = "scatter"
     size: tuple[int, int] = (800, 452)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sidelight._typing import FloatArray
 from sidelight._words import format_number
-from sidelight.pictures._curves import Curve, Curves
+from sidelight.pictures._curves import Curve, Curves, only_name
 
 
 def first_step(estimator: Any, attribute: str = "history_") -> int:
@@ -72,6 +72,7 @@ def by_step(
         ),
         curves=curves,
         axis_titles=(step, what),
+        heading=only_name(curves),
         note="open end: stopped before convergence" if any((stopped or {}).values()) else "",
         css=css,
         whole=True,

@@ -64,6 +64,24 @@ def final_step(estimator: Any) -> tuple[Any, bool]:
     return inner[-1], all(step in (None, "passthrough") for _, step in steps[:-1])
 
 
+def fitted_with(estimator: Any, attribute: str, otherwise: str) -> Any:
+    """The estimator that did the work; an error where it has not an attribute.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        The estimator, or a pipeline or search that ends with it.
+    attribute : str
+        What it has to have.
+    otherwise : str
+        What an estimator without it does not do, for the message.
+    """
+    model, _ = final_step(estimator)
+    if not hasattr(model, attribute):
+        raise InvalidRequest(f"{type(model).__name__} {otherwise}")
+    return model
+
+
 def run_of(estimator: Any, X: Any, constraints: Constraints | None, feature_names: Any) -> Run:
     """A fitted clusterer with what it was given."""
     final, as_given = final_step(estimator)

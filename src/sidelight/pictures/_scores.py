@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from sidelight._typing import FloatArray
 from sidelight._words import format_number
-from sidelight.pictures._curves import Curve, Curves
+from sidelight.pictures._curves import Curve, Curves, only_name
 
 #: How far lines of several methods stand apart at one number of clusters, in numbers.
 _APART = 0.07
@@ -50,41 +49,26 @@ def by_number(
     )
 
 
-def search(
-    tried: Mapping[str, tuple[Any, ...]],
-    chosen: Mapping[str, float],
-    axis_titles: tuple[str, str],
-    note: str,
-) -> Curves:
+def search(curves: Sequence[Curve], axis_titles: tuple[str, str], note: str = "") -> Curves:
     """Scores of everything that searches tried, with what each chose.
 
     Parameters
     ----------
-    tried : dict of str to tuple of ndarray
-        What was tried, its score, and half the length of error bars or None, by name.
-    chosen : dict of str to float
-        What each search chose, where that is known.
+    curves : sequence of Curve
+        What was tried and its score, with its errors and what was chosen where these are known.
     axis_titles : tuple of str
         What was tried, and what the score is.
-    note : str
+    note : str, default=""
         What the error bars are.
     """
-    curves = [
-        Curve(
-            name,
-            columns[0],
-            columns[1],
-            errors=columns[2] if len(columns) > 2 else None,
-            chosen=chosen.get(name),
-        )
-        for name, columns in tried.items()
-    ]
     places = np.concatenate([curve.x for curve in curves])
+    chosen = any(curve.chosen is not None for curve in curves)
     return Curves(
         title=f"{axis_titles[1]} by {axis_titles[0]}",
         text=_values(curves),
         curves=curves,
         axis_titles=axis_titles,
+        heading=only_name(curves),
         note=", ".join(filter(None, [note, "ring: chosen" if chosen else ""])),
         whole=_are_whole(places),
     )
@@ -112,6 +96,7 @@ def learning(
         text=_values(curves),
         curves=curves,
         axis_titles=axis_titles,
+        heading=only_name(curves),
         note=f"mean and standard error of {n_draws} draws" if n_draws > 1 else "",
     )
 
@@ -124,6 +109,7 @@ def spectrum(values: Mapping[str, FloatArray], chosen: int | None, what: str) ->
         text=_values(curves),
         curves=curves,
         axis_titles=("number of coordinates", what),
+        heading=only_name(curves),
         whole=True,
         mark=chosen,
     )

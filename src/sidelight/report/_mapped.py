@@ -9,7 +9,7 @@ from sidelight._fit.moments import moments
 from sidelight._typing import Array
 from sidelight._words import counted, format_number, listed, statements
 from sidelight.engine import as_rows
-from sidelight.pictures._histograms import far_end, pair_distances
+from sidelight.pictures._histograms import pair_distances
 from sidelight.pictures._pairs import MAX_PAIRS, Mapped, PairDistances, known_distances, some_of
 from sidelight.pictures._points import link_lines, small_map
 from sidelight.pictures._projection import project
@@ -146,15 +146,9 @@ def pairs_before_and_after(mapped: Mapped, known: PairDistances) -> Section:
     shown = known if known.order("after") is not None else unmentioned
     if shown is None or not rows:
         return {"pair_rows": []}
-    most = far_end(
-        *(shown.together.before, shown.together.after), *(shown.apart.before, shown.apart.after)
-    )
     charts = {
-        f"distances_{when}": figure(
-            f"Distances of pairs {when}",
-            pair_distances(getattr(shown.together, when), getattr(shown.apart, when), most, when),
-        )
-        for when in ("before", "after")
+        f"distances_{when}": figure(f"Distances of pairs {when}", picture)
+        for when, picture in zip(("before", "after"), pair_distances(shown), strict=True)
     }
     return {"pair_rows": rows, **charts}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,8 +40,16 @@ class DrawnCells:
     texts: list[Any] = field(default_factory=list)
 
 
-def draw_cells(ax: Any, picture: Cells, inks: Inks) -> DrawnCells:
-    """Draw a table of cells with its frames, borders, texts and names."""
+def draw_cells(ax: Any, picture: Cells, inks: Inks, *, legend: bool = True) -> DrawnCells:
+    """Draw a table of cells with its frames, borders, texts and names.
+
+    Parameters
+    ----------
+    ax, picture, inks : Axes, Cells, Inks
+        Where to draw what.
+    legend : bool, default=True
+        Whether to explain the colors below the picture, where cells have no shades.
+    """
     from matplotlib.patches import Rectangle
 
     drawn = DrawnCells(_image(ax, picture, inks))
@@ -60,6 +69,8 @@ def draw_cells(ax: Any, picture: Cells, inks: Inks) -> DrawnCells:
         color = inks.page if dark else inks.ink
         drawn.texts.append(ax.text(column, row, text, color=color, **middle))
     _name_axes(ax, picture)
+    if legend and picture.shares is None:
+        _explain(ax, picture.layers, inks)
     return drawn
 
 
@@ -103,7 +114,7 @@ def _name_axes(ax: Any, picture: Cells) -> None:
     ax.tick_params(length=0, labelsize="x-small" if small else "small")
 
 
-def layer_legend(ax: Any, layers: list[Layer] | Any, inks: Inks) -> None:
+def _explain(ax: Any, layers: Sequence[Layer], inks: Inks) -> None:
     """Explain the colors below the picture."""
     from matplotlib.patches import Patch
 

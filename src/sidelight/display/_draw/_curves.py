@@ -17,8 +17,10 @@ class DrawnCurves:
 
     Attributes
     ----------
-    lines : dict of str to ErrorbarContainer
-        The curves; the first member of each is its line.
+    lines : dict of str to Line2D
+        The curves.
+    errors : dict of str to LineCollection
+        Error bars of those curves that have some.
     chosen : dict of str to Line2D
         Rings around the chosen points.
     mark : Line2D or None
@@ -26,13 +28,9 @@ class DrawnCurves:
     """
 
     lines: dict[str, Any] = field(default_factory=dict)
+    errors: dict[str, Any] = field(default_factory=dict)
     chosen: dict[str, Any] = field(default_factory=dict)
     mark: Any = None
-
-    @property
-    def plain_lines(self) -> dict[str, Any]:
-        """The curves without their error bars."""
-        return {name: drawn.lines[0] for name, drawn in self.lines.items()}
 
 
 def draw_curves(ax: Any, picture: Curves, inks: Inks) -> DrawnCurves:
@@ -42,7 +40,7 @@ def draw_curves(ax: Any, picture: Curves, inks: Inks) -> DrawnCurves:
     for number, (curve, color) in enumerate(zip(picture.curves, colors, strict=True)):
         broader = min(0.5 * (len(picture.curves) - 1 - number), 1.5)
         dotted = picture.dots and len(curve.x) <= MAX_DOTS
-        drawn.lines[curve.name] = ax.errorbar(
+        line, _, errors = ax.errorbar(
             curve.x,
             curve.y,
             yerr=curve.errors,
@@ -55,6 +53,9 @@ def draw_curves(ax: Any, picture: Curves, inks: Inks) -> DrawnCurves:
             capsize=3,
             label=curve.name,
         )
+        drawn.lines[curve.name] = line
+        if errors:
+            (drawn.errors[curve.name],) = errors
         _draw_end(ax, curve, color, inks)
         if curve.chosen is not None:
             drawn.chosen[curve.name] = _ring(ax, curve, inks)
@@ -63,7 +64,7 @@ def draw_curves(ax: Any, picture: Curves, inks: Inks) -> DrawnCurves:
     if picture.mark is not None:
         drawn.mark = ax.axvline(picture.mark, color=inks.soft, linewidth=1.2, linestyle="dashed")
     _set_axes(ax, picture)
-    filled = {name: line for name, line in drawn.plain_lines.items() if len(line.get_xdata())}
+    filled = {name: line for name, line in drawn.lines.items() if len(line.get_xdata())}
     if picture.named and len(filled) > 1:
         label_lines(ax, filled, inks)
     return drawn

@@ -22,6 +22,8 @@ _CORNERS = 73
 #: From this many lines on they are thin.
 _MANY = 200
 _LONGEST_NAME = 16
+#: More letters along the horizontal axis are turned.
+_LETTERS_ACROSS = 60
 #: Names of more groups are not written.
 _MAX_NAMES = 20
 #: Area of points that contours must be seen among.
@@ -160,12 +162,24 @@ def _look(picture: Points, colors: Array, inks: Inks) -> dict[str, Any]:
 def _set_axes(ax: Any, picture: Points) -> None:
     """Leave out the numbers of axes that mean nothing."""
     if picture.equal:
-        ax.set_aspect("equal", adjustable="datalim")
+        ax.set_aspect("equal", adjustable="datalim" if picture.limits is None else "box")
     if picture.axes == "strip":
         ax.set_yticks([])
     elif picture.axes == "layout":
         ax.set(xticks=[], yticks=[])
         ax.margins(0.08)
+    elif picture.axes == "heights":
+        _name_places(ax, picture)
+    if picture.limits is not None:
+        ax.set(xlim=picture.limits[0], ylim=picture.limits[1])
+
+
+def _name_places(ax: Any, picture: Points) -> None:
+    """Write names along the horizontal axis, upright where they would collide."""
+    texts = [text for _, text in picture.ticks]
+    turn = 90 if max(map(len, texts), default=0) * len(texts) > _LETTERS_ACROSS else 0
+    ax.set_xticks([place for place, _ in picture.ticks], texts, rotation=turn, fontsize="small")
+    ax.xaxis.labelpad = 8  # below the marks of the leaves
 
 
 def _explain(ax: Any, picture: Points, drawn: DrawnPoints, named: bool, inks: Inks) -> None:
@@ -206,6 +220,9 @@ def _draw_lines(ax: Any, picture: Points, lines: Lines, colors: Array, inks: Ink
     }
     if lines.role == "group" and len(lines.pairs):
         inked["group"] = list(colors[lines.pairs[:, 0]])
+    elif lines.role == "group" and lines.codes is not None:  # those of several groups in grey
+        shades = [*inks.groups(max(picture.n_colors, 1)), inks.soft]
+        inked["group"] = [shades[code] for code in lines.codes.tolist()]
     width = _WIDTHS[lines.role] * (1.0 if len(lines) <= _MANY else 0.55)
     dashes = "dotted" if lines.role == "faint" else [DASHES]
     label = f"{lines.name} ({len(lines):,})" if lines.label == "" else lines.label

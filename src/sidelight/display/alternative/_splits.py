@@ -3,43 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Self
 
-import numpy as np
-
-from sidelight._typing import Array
-from sidelight.constraints import as_known_splits
-from sidelight.display._canvas import Display, check_matplotlib
-from sidelight.display._clusters import ClusterDisplay
+from sidelight.constraints import Constraints, as_known_splits
+from sidelight.display._canvas import check_matplotlib
+from sidelight.display._display import Display
+from sidelight.display._panels import axes_of, draw_panels
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._points import Points
 from sidelight.pictures._rows import final_step
+from sidelight.pictures._splits import split_maps
 
 #: So many panels stand side by side.
 ACROSS = 4
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class SplitsDisplay(Display):
+class SplitsDisplay(Display, kind=Points):
     """The same map of the rows side by side, colored by known splits and by found ones.
-
-    Parameters
-    ----------
-    X : array, CSR matrix or data frame of shape (n_samples, n_features)
-        The rows.
-    splits : dict of str to ndarray of shape (n_samples,)
-        Classes or clusters of the rows, by the name of the split.
-    options : dict
-        Passed on to :meth:`ClusterDisplay.from_labels`, such as ``features``.
 
     Attributes
     ----------
     ax_, figure_ : matplotlib Axes and Figure
         The first panel, and the figure.
-    axes_ : ndarray of Axes
-        All panels.
-    displays_ : dict of str to ClusterDisplay
-        What was drawn in each.
+    axes_ : list of Axes
+        All panels; ``picture`` and ``drawn_`` have one entry for each.
 
     Examples
     --------
@@ -50,13 +37,9 @@ class SplitsDisplay(Display):
     >>> left = X[:, 0] < 0
     >>> found = find_alternatives(CondEns(2, random_state=0), X, 2, known={"left": left})
     >>> display = SplitsDisplay.from_estimators(found, X, known={"left": left})
-    >>> list(display.displays_)
+    >>> [picture.heading for picture in display.picture]
     ['left', 'alternative 1', 'alternative 2']
     """
-
-    X: Any
-    splits: dict[str, Array]
-    options: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_estimators(
@@ -65,6 +48,9 @@ class SplitsDisplay(Display):
         X: Any,
         *,
         known: Any = None,
+        constraints: Constraints | None = None,
+        feature_names: Sequence[str] | None = None,
+        features: Sequence[Any] | None = None,
         ax: Any = None,
         **options: Any,
     ) -> Self:
@@ -74,67 +60,30 @@ class SplitsDisplay(Display):
         ----------
         estimators : sequence of fitted clusterers
             What :func:`sidelight.cluster.find_alternatives` returned.
-        X : array, CSR matrix or data frame of shape (n_samples, n_features)
-            The rows that they were fitted to.
         known : KnownSplits, labels, list of labels, mapping or table, default=None
             Known splits; columns of numbers are left out.
         ax : sequence of matplotlib Axes, default=None
             Axes to draw in, one per split; a new figure by default.
-        **options : dict
-            Passed on to :meth:`ClusterDisplay.from_labels`, such as ``features``.
         """
-        check_matplotlib(cls.__name__)
         models = [final_step(one)[0] for one in estimators]
         if not models or not all(hasattr(model, "labels_") for model in models):
             raise InvalidRequest("one fitted clusterer at least is needed (with labels_).")
         given = as_known_splits(known, len(models[0].labels_), X)
-        splits: dict[str, Array] = {
-            name: classes[codes].astype(str)
-            for name, codes, classes in zip(
-                given.split_names, given.codes.T, given.class_names, strict=True
-            )
-        }
-        for number, model in enumerate(models, start=1):
-            splits[f"alternative {number}"] = np.asarray(model.labels_)
-        return cls(X=X, splits=splits, options=options).plot(ax)
+        found = [model.labels_ for model in models]
+        return cls(split_maps(X, given, found, constraints, feature_names, features)).plot(
+            ax, **options
+        )
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
+    def plot(self, ax: Any = None, **options: Any) -> Self:
+        """Draw every split in axes of its own.
 
         Parameters
         ----------
         ax : sequence of matplotlib Axes, default=None
             Axes to draw in, one per split; a new figure by default.
-
-        Returns
-        -------
-        SplitsDisplay
-            The display itself.
         """
-        import matplotlib.pyplot as plt
-
-        n = len(self.splits)
-        if ax is None:
-            across = min(n, ACROSS)
-            down = -(-n // across)
-            _, grid = plt.subplots(
-                down,
-                across,
-                figsize=(3.6 * across, 3.2 * down),
-                squeeze=False,
-                layout="constrained",
-            )
-            for unused in grid.ravel()[n:]:
-                unused.set_visible(False)
-            ax = grid.ravel()[:n]
-        self.axes_ = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
-        if len(self.axes_) != n:
-            raise InvalidRequest(f"{n} splits are drawn in {n} axes, got {len(self.axes_)}.")
-        self.displays_ = {}
-        for (name, labels), panel in zip(self.splits.items(), self.axes_, strict=True):
-            self.displays_[name] = ClusterDisplay.from_labels(
-                self.X, labels, ax=panel, **self.options
-            )
-            panel.set_title(name)
+        check_matplotlib(type(self).__name__)
+        self.axes_ = axes_of(ax, len(self.picture), "split", across=ACROSS, size=(3.6, 3.2))
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
+        self.drawn_ = draw_panels(self.axes_, self.picture, options)
         return self

@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Self
 
-from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
-from sidelight.display._draw._cells import draw_cells
-from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._cells import shares_of_rows
-from sidelight.pictures._rows import final_step
-from sidelight.pictures.categories._flows import Flows, flows_of
+from sidelight.display._display import Display
+from sidelight.pictures._cells import Cells
+from sidelight.pictures._rows import fitted_with
+from sidelight.pictures.categories._flows import flow_cells, flows_of
 
 #: Of more categories, or classes, the largest are drawn.
 MOST = 40
-#: Up to so many, the cells have their numbers.
-MAX_NUMBERED = 16
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class CategoryFlowDisplay(Display):
+class CategoryFlowDisplay(Display, kind=Cells):
     """Where the documents of every class went: classes by categories, shaded by share.
 
     A row is a class, a column a category, and the shade of a cell the share of the documents of the
     class that the category holds. Classes stand in the order of the categories that their seeds
     became, so that what stayed is on the diagonal, two rows on one column are a merger, and what
-    moved is beside it.
-
-    Parameters
-    ----------
-    flows : Flows
-        Numbers of documents.
-
-    Attributes
-    ----------
-    image_ : AxesImage
-        Shares of the classes.
-    texts_ : list of Text
-        Numbers in the cells, where there are few enough.
+    moved is beside it. Of up to 16 classes and categories the cells have their numbers.
 
     Examples
     --------
@@ -46,12 +28,9 @@ class CategoryFlowDisplay(Display):
     >>> from sidelight.display import CategoryFlowDisplay
     >>> corpus = make_category_corpus(400, n_topics=4, random_state=0)
     >>> model = TextCategories().fit(corpus.data, corpus.extras["labels"])
-    >>> CategoryFlowDisplay.from_estimator(model).flows.counts.sum()
-    np.int64(400)
+    >>> CategoryFlowDisplay.from_estimator(model).picture.text
+    '400 in 8 rows and 8 columns.'
     """
-
-    flows: Flows
-    title: str = ""
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
@@ -62,34 +41,12 @@ class CategoryFlowDisplay(Display):
         estimator : fitted TextCategories
             The estimator, or a pipeline that ends with it.
         """
-        check_matplotlib(cls.__name__)
-        model, _ = final_step(estimator)
-        if not hasattr(model, "constituents_"):
-            raise InvalidRequest(
-                f"{type(model).__name__} makes no categories of classes (it has no constituents_)."
-            )
-        return cls(flows=flows_of(model, MOST), title=type(model).__name__).plot(ax)
+        model = fitted_with(
+            estimator, "constituents_", "makes no categories of classes (it has no constituents_)."
+        )
+        return cls(flow_cells(flows_of(model, MOST)).headed(type(model).__name__)).plot(ax)
 
     @property
     def _size(self) -> tuple[float, float]:
-        side = min(max(0.34 * self._n_names + 2.0, 4.0), 12.0)
+        side = min(max(0.34 * max(self.picture.codes.shape) + 2.0, 4.0), 12.0)
         return side + 0.6, side
-
-    @property
-    def _n_names(self) -> int:
-        return max(len(self.flows.classes), len(self.flows.categories))
-
-    def _draw(self, inks: Inks) -> None:
-        flows = self.flows
-        picture = shares_of_rows(
-            flows.counts,
-            (flows.classes, flows.categories),
-            ("category", "class"),
-            title="Documents of classes in categories",
-            write=self._n_names <= MAX_NUMBERED,
-            zeros=False,
-            note=flows.note,
-        )
-        drawn = draw_cells(self.ax_, picture, inks)
-        self.image_, self.texts_ = drawn.image, drawn.texts
-        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)

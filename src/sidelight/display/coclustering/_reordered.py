@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
-from sidelight._typing import FloatArray, IntArray
 from sidelight.constraints import Ordering
-from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
-from sidelight.display._draw._cells import draw_cells
+from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._rows import final_step
-from sidelight.pictures.coclustering._blocks import TableBlocks, binned, is_paired, table_blocks
+from sidelight.pictures._cells import Cells
+from sidelight.pictures._rows import fitted_with
+from sidelight.pictures.coclustering._blocks import is_paired, table_blocks
 from sidelight.pictures.coclustering._pictures import table_cells
 
 #: Most cells down and across; larger tables are drawn by shares of ones.
 MAX_CELLS = (600, 600)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class CoclusterDisplay(Display):
+class CoclusterDisplay(Display, kind=Cells):
     """A 0/1 table in the order of its clusters, with the co-clusters in color.
 
     Ones inside of a co-cluster have its color, others are grey, and zeros have the color of the
@@ -30,39 +27,17 @@ class CoclusterDisplay(Display):
     little grey. Of a large table a cell shows the share of ones of several rows and columns, and
     the title says of how many.
 
-    Parameters
-    ----------
-    blocks : TableBlocks
-        Order of rows and columns, and the blocks.
-    shares : ndarray of shape (n_cells_down, n_cells_across)
-        Share of ones of every cell of the picture.
-    bins : tuple of ndarray
-        Cell of every place of the two sides.
-    names : tuple
-        Names of rows and columns; None where they have none.
-
-    Attributes
-    ----------
-    image_ : AxesImage
-        The table as colors.
-    frames_ : list of Rectangle
-        Frames of the co-clusters.
-
     Examples
     --------
     >>> from sidelight.datasets import make_purchases
     >>> from sidelight.display import CoclusterDisplay
     >>> bought = make_purchases(30, 9, random_state=0)
     >>> display = CoclusterDisplay.from_labels(bought.X, bought.target, bought.column_target)
-    >>> display.image_.get_array().shape, len(display.frames_)
+    >>> display.drawn_.image.get_array().shape, len(display.drawn_.frames)
     ((30, 9, 3), 3)
     """
 
-    blocks: TableBlocks
-    shares: FloatArray
-    bins: tuple[IntArray, IntArray]
-    names: tuple[Any, Any] = (None, None)
-    title: str = ""
+    _size = (5.6, 6.0)
 
     @classmethod
     def from_labels(
@@ -94,10 +69,7 @@ class CoclusterDisplay(Display):
             Orders in which rows and columns stand inside of their clusters.
         row_weights, column_weights : array-like of shape (n_clusters, n), default=None
             Weights by which they stand there where there is no order.
-        title : str, default=""
-            Written above the picture.
         """
-        check_matplotlib(cls.__name__)
         table = X if sparse.issparse(X) else np.asarray(X)
         sides = [np.asarray(one) for one in (labels, column_labels)]
         if table.ndim != 2 or table.shape != tuple(len(one) for one in sides):
@@ -114,11 +86,8 @@ class CoclusterDisplay(Display):
             row_weights=row_weights,
             column_weights=column_weights,
         )
-        shares, rows, columns = binned(table, blocks, MAX_CELLS)
         names = (getattr(X, "index", None), getattr(X, "columns", None))
-        return cls(
-            blocks=blocks, shares=shares, bins=(rows, columns), names=names, title=title
-        ).plot(ax)
+        return cls(table_cells(table, blocks, MAX_CELLS, names).headed(title)).plot(ax)
 
     @classmethod
     def from_estimator(
@@ -141,12 +110,9 @@ class CoclusterDisplay(Display):
         row_order, column_order : Ordering, default=None
             Orders in which rows and columns stand inside of their clusters.
         """
-        check_matplotlib(cls.__name__)
-        model, _ = final_step(estimator)
-        if not hasattr(model, "column_labels_"):
-            raise InvalidRequest(
-                f"{type(model).__name__} gives no clusters of columns (it has no column_labels_)."
-            )
+        model = fitted_with(
+            estimator, "column_labels_", "gives no clusters of columns (it has no column_labels_)."
+        )
         return cls.from_labels(
             X,
             model.labels_,
@@ -159,13 +125,3 @@ class CoclusterDisplay(Display):
             title=type(model).__name__,
             ax=ax,
         )
-
-    @property
-    def _size(self) -> tuple[float, float]:
-        return 5.6, 6.0
-
-    def _draw(self, inks: Inks) -> None:
-        picture = table_cells(self.blocks, self.shares, self.bins, self.names)
-        drawn = draw_cells(self.ax_, picture, inks)
-        self.image_, self.frames_ = drawn.image, drawn.frames
-        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 
-from sidelight.display._canvas import check_matplotlib, inks_of
+from sidelight.display._canvas import check_matplotlib
 from sidelight.display._display import Display
-from sidelight.display._draw._points import DrawnPoints, draw_points, point_size
+from sidelight.display._draw._points import point_size
+from sidelight.display._panels import axes_of, draw_panels
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._points import Points
 from sidelight.pictures.maps._growth import growth_frames
@@ -118,18 +119,9 @@ class GrowthDisplay(Display, kind=Points):
             Axes to draw in, one for each frame; a new figure by default.
         """
         check_matplotlib(type(self).__name__)
-        self.axes_ = self._new_strip() if ax is None else list(np.ravel(ax))
-        if len(self.axes_) != len(self.picture):
-            raise InvalidRequest(
-                f"There are {len(self.picture)} frames but {len(self.axes_)} axes; each frame "
-                "needs its own."
-            )
-        self.ax_ = self.axes_[0]
-        self.figure_ = self.ax_.figure
-        self.drawn_ = tuple(
-            self._draw_frame(axes, picture, **options)
-            for axes, picture in zip(self.axes_, self.picture, strict=True)
-        )
+        self.axes_ = axes_of(ax, len(self.picture), "frame", size=(2.4, 2.6))
+        self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
+        self.drawn_ = draw_panels(self.axes_, self.picture, {**self._style, **options})
         return self
 
     def animate(self, *, interval: int = 400) -> Any:
@@ -154,31 +146,18 @@ class GrowthDisplay(Display, kind=Points):
 
         def draw(number: int) -> list[Any]:
             axes.clear()
-            return [self._draw_frame(axes, self.picture[number]).points]
+            drawn = draw_panels([axes], [self.picture[number]], self._style)
+            return [drawn[0].points]
 
         return FuncAnimation(figure, draw, frames=len(self.picture), interval=interval)
 
-    def _new_strip(self) -> list[Any]:
-        import matplotlib.pyplot as plt
-
-        n = len(self.picture)
-        _, axes = plt.subplots(1, n, figsize=(2.4 * n, 2.6), layout="constrained", squeeze=False)
-        return list(axes[0])
-
-    def _draw_frame(self, axes: Any, picture: Points, **options: Any) -> DrawnPoints:
-        """Draw one frame in limits, and with a scale, that all frames share."""
-        style: dict[str, Any] = {"s": 0.6 * point_size(len(picture.xy)), "legend": False}
-        if picture.values is not None:
-            values = np.concatenate([one.values for one in self.picture if one.values is not None])
-            style |= {"vmin": np.nanmin(values), "vmax": np.nanmax(values)}
-        drawn = draw_points(axes, picture, inks_of(axes), **(style | options))
-        everything = np.concatenate([one.xy for one in self.picture])
-        low, high = np.nanmin(everything, axis=0), np.nanmax(everything, axis=0)
-        margin = 0.05 * max(float((high - low).max()), 1e-12)
-        low, high = low - margin, high + margin
-        axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
-        axes.set_title(picture.heading, fontsize="medium")
-        axes.set_xlabel(picture.axis_titles[0])
-        if picture is self.picture[0]:  # the others stand beside it
-            axes.set_ylabel(picture.axis_titles[1])
-        return drawn
+    @property
+    def _style(self) -> Mapping[str, Any]:
+        """One scale for all frames, and points that are small enough for them."""
+        size = 0.6 * point_size(max(len(one.xy) for one in self.picture))
+        options: dict[str, Any] = {"s": size, "legend": False}
+        values = [one.values for one in self.picture if one.values is not None]
+        if values:
+            every = np.concatenate(values)
+            options |= {"vmin": np.nanmin(every), "vmax": np.nanmax(every)}
+        return options

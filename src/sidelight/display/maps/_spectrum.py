@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from sidelight._typing import Array
-from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
-from sidelight.display._draw._curves import draw_curves
+from sidelight.display._display import Display
 from sidelight.evaluation import residual_variance
 from sidelight.exceptions import InvalidRequest
+from sidelight.pictures._curves import Curves
 from sidelight.pictures._rows import final_step
 from sidelight.pictures._scores import spectrum
 from sidelight.pictures.maps._embedding import coordinates_of
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class SpectrumDisplay(Display):
+class SpectrumDisplay(Display, kind=Curves):
     """Eigenvalues of a map, or residual variance, by the number of coordinates.
 
-    Both fall, and level off behind the dimension of the data.
-
-    Parameters
-    ----------
-    curves : dict of str to ndarray
-        Values for 1, 2, ... coordinates, by name.
-    chosen : int or None
-        Number of coordinates of the map; marked by a line.
-    axis_title : str
-        Title of the vertical axis.
-
-    Attributes
-    ----------
-    lines_ : dict of str to ErrorbarContainer
-        The curves.
-    chosen_ : Line2D or None
-        Line at the number of coordinates of the map.
+    Both fall, and level off behind the dimension of the data. A line marks a chosen number.
 
     Examples
     --------
@@ -48,10 +29,6 @@ class SpectrumDisplay(Display):
     >>> display.ax_.get_ylabel()
     'residual variance'
     """
-
-    curves: dict[str, Array]
-    chosen: int | None = None
-    axis_title: str = "eigenvalue"
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
@@ -64,7 +41,6 @@ class SpectrumDisplay(Display):
         estimator : fitted estimator
             One with ``eigenvalues_``, or a pipeline or search that ends with it.
         """
-        check_matplotlib(cls.__name__)
         final, _ = final_step(estimator)
         name = type(final).__name__
         values = np.asarray(getattr(final, "eigenvalues_", ()), dtype=np.float64)
@@ -73,7 +49,7 @@ class SpectrumDisplay(Display):
                 f"{name} has no eigenvalues_; SpectrumDisplay.from_coordinates draws the residual "
                 "variance of any map."
             )
-        return cls(curves={name: values}).plot(ax)
+        return cls(spectrum({name: values}, None, "eigenvalue")).plot(ax)
 
     @classmethod
     def from_coordinates(cls, D: Any, Z: Any, *, chosen: int | None = None, ax: Any = None) -> Self:
@@ -88,7 +64,6 @@ class SpectrumDisplay(Display):
         chosen : int, default=None
             Number of coordinates to mark.
         """
-        check_matplotlib(cls.__name__)
         maps = Z if isinstance(Z, dict) else {"": Z}
         curves = {}
         for name, one in maps.items():
@@ -96,11 +71,4 @@ class SpectrumDisplay(Display):
             curves[str(name)] = np.array(
                 [residual_variance(D, places[:, : d + 1]) for d in range(places.shape[1])]
             )
-        return cls(curves=curves, chosen=chosen, axis_title="residual variance").plot(ax)
-
-    def _draw(self, inks: Inks) -> None:
-        picture = spectrum(self.curves, self.chosen, self.axis_title)
-        drawn = draw_curves(self.ax_, picture, inks)
-        self.lines_, self.chosen_ = drawn.lines, drawn.mark
-        title = next(iter(self.curves)) if len(self.curves) == 1 else ""
-        set_titles(self.ax_, picture.axis_titles, title)
+        return cls(spectrum(curves, chosen, "residual variance")).plot(ax)

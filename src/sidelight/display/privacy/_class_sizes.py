@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from sidelight._typing import IntArray
-from sidelight._words import counted
-from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
-from sidelight.display._draw._bars import draw_bars
-from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._rows import final_step
+from sidelight.display._display import Display
+from sidelight.pictures._bars import Bars
+from sidelight.pictures._rows import fitted_with
 from sidelight.pictures.privacy._sizes import class_sizes
 from sidelight.privacy import AnonymityCheck
 
@@ -20,28 +16,11 @@ from sidelight.privacy import AnonymityCheck
 MAX_BARS = 40
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class ClassSizesDisplay(Display):
+class ClassSizesDisplay(Display, kind=Bars):
     """Number of classes of every size, with a line at the least size asked for.
 
     A class holds the rows that are published alike. Classes much larger than ``k`` lost more than
     they had to, those smaller break the promise.
-
-    Parameters
-    ----------
-    sizes : ndarray of shape (n_classes,)
-        Number of rows of every class.
-    k : int or None
-        Least number of rows that should be alike.
-    n_suppressed : int
-        Number of rows that are not published.
-
-    Attributes
-    ----------
-    bars_ : BarContainer
-        The bars.
-    line_ : Line2D or None
-        Line at ``k``.
 
     Examples
     --------
@@ -49,14 +28,9 @@ class ClassSizesDisplay(Display):
     >>> from sidelight.privacy import check_anonymity
     >>> check = check_anonymity({"age": ["20-29"] * 3 + ["30-39"] * 2}, "age", k=2)
     >>> display = ClassSizesDisplay.from_check(check)
-    >>> display.sizes.tolist(), display.k
-    ([2, 3], 2)
+    >>> display.picture.names, display.picture.texts
+    (['2', '3'], ['1', '1'])
     """
-
-    sizes: IntArray
-    k: int | None = None
-    n_suppressed: int = 0
-    title: str = ""
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
@@ -67,20 +41,13 @@ class ClassSizesDisplay(Display):
         estimator : Anonymizer
             Fitted.
         """
-        check_matplotlib(cls.__name__)
-        model, _ = final_step(estimator)
-        if not hasattr(model, "published_"):
-            raise InvalidRequest(
-                f"{type(model).__name__} publishes no table (it has no published_); Anonymizer "
-                "does."
-            )
+        model = fitted_with(
+            estimator, "published_", "publishes no table (it has no published_); Anonymizer does."
+        )
         labels = np.asarray(model.labels_)
-        return cls(
-            sizes=np.bincount(labels[labels >= 0]),
-            k=int(model.k),
-            n_suppressed=int((labels < 0).sum()),
-            title=type(model).__name__,
-        ).plot(ax)
+        sizes, n_suppressed = np.bincount(labels[labels >= 0]), int((labels < 0).sum())
+        picture = class_sizes(sizes, int(model.k), MAX_BARS, n_suppressed)
+        return cls(picture.headed(type(model).__name__)).plot(ax)
 
     @classmethod
     def from_check(cls, check: AnonymityCheck, *, ax: Any = None) -> Self:
@@ -91,14 +58,4 @@ class ClassSizesDisplay(Display):
         check : AnonymityCheck
             What was counted.
         """
-        check_matplotlib(cls.__name__)
-        return cls(sizes=np.asarray(check.class_sizes), k=check.k).plot(ax)
-
-    def _draw(self, inks: Inks) -> None:
-        picture = class_sizes(self.sizes, self.k, MAX_BARS)
-        drawn = draw_bars(self.ax_, picture, inks)
-        self.bars_, self.line_ = drawn.bars, drawn.mark
-        if self.line_ is not None:
-            self.line_.set_label(f"k = {self.k}")
-        note = f"{counted(self.n_suppressed, 'row')} left out" if self.n_suppressed else ""
-        set_titles(self.ax_, picture.axis_titles, self.title, note)
+        return cls(class_sizes(check.class_sizes, check.k, MAX_BARS)).plot(ax)

@@ -14,7 +14,7 @@ from sidelight.display._canvas import Inks
 from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._points import Points
-from sidelight.pictures._rows import final_step
+from sidelight.pictures._rows import fitted_with
 from sidelight.pictures.relational._region_map import region_points
 
 #: Points of up to so many nodes are drawn large.
@@ -55,9 +55,7 @@ class ConnectedClustersDisplay(Display, kind=Points):
         relations : Relations, sparse matrix, networkx graph or array-like of shape (m, 2)
             The graph that it was fitted with.
         """
-        model, _ = final_step(estimator)
-        if not hasattr(model, "labels_"):
-            raise InvalidRequest(f"{type(model).__name__} gives no clusters (it has no labels_).")
+        model = fitted_with(estimator, "labels_", "gives no clusters (it has no labels_).")
         centers = getattr(model, "center_nodes_", None)
         drawn = _points(coordinates, relations, model.labels_, centers, type(model).__name__)
         return cls(drawn).plot(ax, **options)

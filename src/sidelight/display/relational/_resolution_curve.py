@@ -2,49 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from sidelight.constraints.inner import plain, read_classes
-from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
-from sidelight.display._draw._curves import draw_curves
+from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._rows import final_step
+from sidelight.pictures._curves import Curves
+from sidelight.pictures._rows import fitted_with
 from sidelight.pictures.relational._curve import ResolutionCurve, curve_of, rates, threshold_of
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class ResolutionCurveDisplay(Display):
+class ResolutionCurveDisplay(Display, kind=Curves):
     """Precision, recall and F1 of the joined pairs over the threshold of the similarity.
 
-    A threshold stands for the run that stops there. A fitted resolver has made the merges above
-    its own threshold: fit with a lower one to see what comes below it.
-
-    Parameters
-    ----------
-    curve : ResolutionCurve
-        Thresholds with precision and recall.
-    threshold : float or None
-        Threshold of the run, a vertical line.
-
-    Attributes
-    ----------
-    lines_ : dict of str to Line2D
-        The curves ``"precision"``, ``"recall"`` and ``"F1"``.
+    A threshold stands for the run that stops there, a vertical line for that of the fit. A fitted
+    resolver has made the merges above its own threshold: fit with a lower one to see what comes
+    below it.
 
     Examples
     --------
     >>> from sidelight.display import ResolutionCurveDisplay
     >>> display = ResolutionCurveDisplay.from_curve([0.9, 0.6], [1.0, 0.5], [0.5, 1.0])
-    >>> [round(float(f1), 3) for f1 in display.lines_["F1"].get_ydata()]
+    >>> [round(float(f1), 3) for f1 in display.drawn_.lines["F1"].get_ydata()]
     [0.667, 0.667]
     """
-
-    curve: ResolutionCurve
-    threshold: float | None = None
-    title: str = ""
 
     @classmethod
     def from_estimator(cls, estimator: Any, truth: Any, *, ax: Any = None) -> Self:
@@ -57,24 +40,17 @@ class ResolutionCurveDisplay(Display):
         truth : array-like of shape (n_samples,)
             True entity of every reference; -1, None or an empty word where it is unknown.
         """
-        check_matplotlib(cls.__name__)
-        model, _ = final_step(estimator)
-        if not hasattr(model, "merges_"):
-            raise InvalidRequest(
-                f"{type(model).__name__} keeps no merges_; fit a resolver, such as "
-                "CollectiveResolution."
-            )
+        model = fitted_with(
+            estimator, "merges_", "keeps no merges_; fit a resolver, such as CollectiveResolution."
+        )
         codes, _ = read_classes(plain(truth), "truth")
         if len(codes) != len(model.labels_):
             raise InvalidRequest(
                 f"truth holds {len(codes)} entities, but {len(model.labels_)} references were "
                 "resolved."
             )
-        return cls(
-            curve=curve_of(model.merges_, codes),
-            threshold=threshold_of(model),
-            title=type(model).__name__,
-        ).plot(ax)
+        picture = rates(curve_of(model.merges_, codes), threshold_of(model))
+        return cls(picture.headed(type(model).__name__)).plot(ax)
 
     @classmethod
     def from_curve(cls, thresholds: Any, precision: Any, recall: Any, *, ax: Any = None) -> Self:
@@ -87,7 +63,6 @@ class ResolutionCurveDisplay(Display):
         precision, recall : array-like of shape (m,)
             Values at each of them.
         """
-        check_matplotlib(cls.__name__)
         parts = [np.asarray(values, np.float64) for values in (thresholds, precision, recall)]
         shapes = {part.shape for part in parts}
         if len(shapes) > 1 or parts[0].ndim != 1:
@@ -95,9 +70,4 @@ class ResolutionCurveDisplay(Display):
                 "thresholds, precision and recall hold one number per threshold, got shapes "
                 f"{', '.join(str(part.shape) for part in parts)}."
             )
-        return cls(curve=ResolutionCurve(*parts)).plot(ax)
-
-    def _draw(self, inks: Inks) -> None:
-        picture = rates(self.curve, self.threshold)
-        self.lines_ = draw_curves(self.ax_, picture, inks).plain_lines
-        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)
+        return cls(rates(ResolutionCurve(*parts), None)).plot(ax)

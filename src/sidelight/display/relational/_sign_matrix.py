@@ -2,44 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from sidelight.constraints import as_relations
-from sidelight.display._canvas import Display, Inks, check_matplotlib, set_titles
-from sidelight.display._draw._cells import draw_cells, layer_legend
+from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._rows import final_step
-from sidelight.pictures.relational._blocks import SignBlocks, sign_blocks, sign_cells
+from sidelight.pictures._cells import Cells
+from sidelight.pictures._rows import fitted_with
+from sidelight.pictures.relational._blocks import sign_blocks, sign_cells
 
 #: Of more objects the largest groups of linked clusters are drawn.
 MAX_OBJECTS = 400
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class SignMatrixDisplay(Display):
+class SignMatrixDisplay(Display, kind=Cells):
     """Scores of all pairs in the order of the clusters, with the disagreements in red.
 
     Rows and columns are the objects, cluster by cluster; clusters that scored pairs link stand
-    together, the largest group first. Positive scores are blue, negative ones orange, and pairs
-    without a score have the color of the page. A partition that agrees with all scores has blue
-    blocks on the diagonal and orange beside them; what it disagrees with is red: negative scores
-    inside of a block, positive ones outside. Of more than 400 objects the first are drawn, and the
-    title says so.
-
-    Parameters
-    ----------
-    blocks : SignBlocks
-        The ordered objects and their scored pairs.
-
-    Attributes
-    ----------
-    image_ : AxesImage
-        The matrix: 0 no score, 1 positive, 2 negative, 3 disagreement.
-    frames_ : list of Rectangle
-        Frames of the clusters of at least two objects.
+    together, the largest group first, and those of at least two objects have a frame. Positive
+    scores are blue, negative ones orange, and pairs without a score have the color of the page. A
+    partition that agrees with all scores has blue blocks on the diagonal and orange beside them;
+    what it disagrees with is red: negative scores inside of a block, positive ones outside. Of more
+    than 400 objects the first are drawn, and the title says so.
 
     Examples
     --------
@@ -47,12 +33,11 @@ class SignMatrixDisplay(Display):
     >>> from sidelight.display import SignMatrixDisplay
     >>> scored = Relations([(0, 1), (1, 2), (0, 3)], [2.0, -1.0, 0.5], n_samples=4)
     >>> display = SignMatrixDisplay.from_relations(scored, [0, 0, 1, 1])
-    >>> display.image_.get_array().tolist()
+    >>> display.picture.codes.tolist()
     [[0, 1, 0, 3], [1, 0, 2, 0], [0, 2, 0, 0], [3, 0, 0, 0]]
     """
 
-    blocks: SignBlocks
-    title: str = ""
+    _size = (5.6, 5.6)
 
     @classmethod
     def from_relations(
@@ -66,10 +51,7 @@ class SignMatrixDisplay(Display):
             Scored pairs of the objects.
         labels : array-like of shape (n_samples,)
             Cluster of every object.
-        title : str, default=""
-            Written above the picture.
         """
-        check_matplotlib(cls.__name__)
         clusters = np.asarray(labels)
         if clusters.ndim != 1:
             raise InvalidRequest(
@@ -77,7 +59,7 @@ class SignMatrixDisplay(Display):
             )
         given = as_relations(relations, len(clusters))
         blocks = sign_blocks(given.edges, given.scores, clusters, MAX_OBJECTS)
-        return cls(blocks=blocks, title=title).plot(ax)
+        return cls(sign_cells(blocks).headed(title)).plot(ax)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None) -> Self:
@@ -90,19 +72,5 @@ class SignMatrixDisplay(Display):
         X : Relations or square matrix
             What it was fitted to.
         """
-        check_matplotlib(cls.__name__)
-        model, _ = final_step(estimator)
-        if not hasattr(model, "labels_"):
-            raise InvalidRequest(f"{type(model).__name__} gives no clusters (it has no labels_).")
+        model = fitted_with(estimator, "labels_", "gives no clusters (it has no labels_).")
         return cls.from_relations(X, model.labels_, title=type(model).__name__, ax=ax)
-
-    @property
-    def _size(self) -> tuple[float, float]:
-        return 5.6, 5.6
-
-    def _draw(self, inks: Inks) -> None:
-        picture = sign_cells(self.blocks)
-        drawn = draw_cells(self.ax_, picture, inks)
-        self.image_, self.frames_ = drawn.image, drawn.frames
-        layer_legend(self.ax_, picture.layers, inks)
-        set_titles(self.ax_, picture.axis_titles, self.title, picture.note)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from sidelight._typing import Array
 from sidelight._words import counted, listed
 from sidelight.constraints import KnownSplits
 from sidelight.evaluation import SplitSimilarity, similarity_to_splits
@@ -16,6 +15,7 @@ from sidelight.exceptions import SidelightError
 from sidelight.pictures._points import small_map
 from sidelight.pictures._projection import project
 from sidelight.pictures._run import Given, Partition, make_given, make_run, sample_rows
+from sidelight.pictures._splits import known_partitions
 from sidelight.pictures.svg._render import svg_of
 from sidelight.preparation import TypedColumn
 from sidelight.report import sections
@@ -26,8 +26,6 @@ from sidelight.report.tables import confusion, scores
 
 #: Most points of a small map.
 MAX_POINTS = 1200
-#: Colored parts of a column of numbers.
-PARTS = 5
 #: Known splits with an alternative that tells at most so much of them are avoided.
 AVOIDED = 0.1
 
@@ -140,13 +138,12 @@ def _found(
         run = make_run(one)
         similar = similarity_to_splits(run.clusters.codes, splits)
         beside.append([_similarity(name, found) for found in similar])
-        earlier = [(column.name, _partition(column)) for column in splits.columns()]
         cards.append(
             {
                 "name": name,
                 "tables": [
                     {"beside": other, **confusion(split, run.clusters, MAX_GROUPS)}
-                    for other, split in earlier
+                    for other, split in known_partitions(splits)
                 ],
                 "scores": scores(run),
                 **explained(run, columns),
@@ -171,25 +168,6 @@ def _similarity(name: str, found: SplitSimilarity) -> Section:
     }
 
 
-def _partition(column: Any) -> Partition:
-    """A known split as groups; numbers in parts of equal size."""
-    if column.classes is not None:
-        return Partition(column.values, tuple(map(str, column.classes.tolist())))
-    edges = np.unique(np.quantile(column.values, np.arange(1, PARTS) / PARTS))
-    codes = np.searchsorted(edges, column.values, side="right")
-    used, codes = np.unique(codes, return_inverse=True)
-    names = [_part(edges, int(part)) for part in used]
-    return Partition(codes.reshape(-1).astype(np.int64), tuple(names))
-
-
-def _part(edges: Array, part: int) -> str:
-    if part == 0:
-        return f"below {edges[0]:.4g}"
-    if part == len(edges):
-        return f"{edges[-1]:.4g} and more"
-    return f"{edges[part - 1]:.4g} to {edges[part]:.4g}"
-
-
 def _maps(
     given: Given, known: KnownSplits, names: Sequence[str], clusters: Sequence[Partition]
 ) -> Section:
@@ -197,7 +175,7 @@ def _maps(
     rng = np.random.default_rng(0)
     rows = sample_rows(given.n_rows, MAX_POINTS, rng)
     placed = project(given.source, rows, given.feature_names, rng)
-    splits = [(column.name, _partition(column), True) for column in known.columns()]
+    splits = [(name, one, True) for name, one in known_partitions(known)]
     splits += [(name, one, False) for name, one in zip(names, clusters, strict=True)]
     maps = [
         {

@@ -12,7 +12,7 @@ from sidelight._typing import IntArray
 from sidelight._words import STATEMENTS, counted, listed, statements
 from sidelight.constraints import Constraints, CrossLinks, Ordering
 from sidelight.jobs.cocluster._facts import Described, broken_cross_links
-from sidelight.pictures.coclustering._blocks import Timeline, bin_note, binned
+from sidelight.pictures.coclustering._blocks import Timeline
 from sidelight.pictures.coclustering._pictures import cluster_lanes, table_cells
 from sidelight.pictures.svg._render import svg_of
 from sidelight.report.figures import figure
@@ -151,9 +151,8 @@ def _concepts(estimator: Any) -> list[tuple[str, str]]:
 
 
 def _table(X: Any, described: Described, names: Sequence[str], columns: Sequence[str]) -> Section:
-    shares, *bins = binned(X, described.blocks, MAX_CELLS)
-    picture = table_cells(described.blocks, shares, (bins[0], bins[1]), (names, columns))
-    note = bin_note(described.blocks, *bins)
+    picture = table_cells(X, described.blocks, MAX_CELLS, (names, columns))
+    note = picture.note.partition("\n")[2]  # below the numbers of blocks and ones
     return {
         "table": Markup(svg_of(picture)),
         "table_note": f"In this picture {note}; the shade is the share of ones." if note else "",

@@ -8,6 +8,10 @@ from typing import Any
 import numpy as np
 
 from sidelight._typing import Array, IntArray
+from sidelight.pictures._cells import Cells, shares_of_rows
+
+#: Cells of up to so many classes and categories have their numbers.
+MAX_NUMBERED = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,4 +75,17 @@ def flows_of(estimator: Any, most: int) -> Flows:
         [str(name) for name in estimator.category_names_[categories].tolist()],
         counts.shape[1],
         counts.shape[0],
+    )
+
+
+def flow_cells(flows: Flows) -> Cells:
+    """Classes by categories, shaded by the share of the class."""
+    return shares_of_rows(
+        flows.counts,
+        (flows.classes, flows.categories),
+        ("category", "class"),
+        title="Documents of classes in categories",
+        write=max(flows.counts.shape) <= MAX_NUMBERED,
+        zeros=False,
+        note=flows.note,
     )

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from sidelight._typing import FloatArray, IntArray
 from sidelight._words import counted
 from sidelight.pictures._cells import OTHER, Cells, Frame, Layer, Strip
 from sidelight.pictures._lanes import Lanes, Span
@@ -16,6 +15,7 @@ from sidelight.pictures.coclustering._blocks import (
     TableBlocks,
     Timeline,
     bin_note,
+    binned,
     borders,
     cluster_of_bins,
 )
@@ -25,9 +25,9 @@ NAMED_ROWS, NAMED_COLUMNS = 48, 42
 
 
 def table_cells(
+    X: Any,
     blocks: TableBlocks,
-    shares: FloatArray,
-    bins: tuple[IntArray, IntArray],
+    most: tuple[int, int],
     names: tuple[Any, Any] = (None, None),
 ) -> Cells:
     """A 0/1 table in the order of its clusters.
@@ -36,15 +36,16 @@ def table_cells(
 
     Parameters
     ----------
+    X : ndarray or sparse matrix of shape (n_rows, n_columns)
+        The table; what is not zero counts as one.
     blocks : TableBlocks
-        Order and blocks of the table.
-    shares : ndarray of shape (n_cells_down, n_cells_across)
-        Share of ones of every cell, which may stand for several rows and columns.
-    bins : tuple of ndarray
-        Cell of every place of the two sides.
+        Its order and blocks.
+    most : tuple of int
+        Most cells down and across; in larger tables a cell stands for several rows and columns.
     names : tuple, default=(None, None)
         Names of all rows and columns, in the order of the table; None where there are none.
     """
+    shares, *bins = binned(X, blocks, most)
     of_rows, of_columns = (
         cluster_of_bins(blocks.rows, bins[0]),
         cluster_of_bins(blocks.columns, bins[1]),

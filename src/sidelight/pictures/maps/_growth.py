@@ -67,23 +67,38 @@ def growth_frames(
             raise SidelightError("rows names the rows of each frame, one for every place.")
     n = max(int(one.max(initial=-1)) for one in shown) + 1
     coloring = coloring_of(color, None, n if color is None else max(n, len(color)))
+    steady = [plane_of_coordinates(one, (0, 1))[0] for one in steady_frames(places, shown)]
+    limits = _common_limits(np.concatenate(steady))
     return tuple(
         Points(
             title=title,
             text=counted(len(own), "row"),
             heading=title,
-            xy=plane_of_coordinates(one, (0, 1))[0],
+            xy=xy,
             rows=own,
             marks={Mark.NEW: ~np.isin(own, before)},
             axes="layout",
-            axis_titles=("first coordinate", "second coordinate"),
+            # The others stand beside the first.
+            axis_titles=("first coordinate", "" if number else "second coordinate"),
+            limits=limits,
+            equal=True,
             **color_fields(coloring, own),
         )
-        for title, one, own, before in zip(
-            titles or [counted(len(one), "row") for one in shown],
-            steady_frames(places, shown),
-            shown,
-            [shown[0], *shown],
-            strict=False,
+        for number, (title, xy, own, before) in enumerate(
+            zip(
+                titles or [counted(len(one), "row") for one in shown],
+                steady,
+                shown,
+                [shown[0], *shown[:-1]],
+                strict=True,
+            )
         )
     )
+
+
+def _common_limits(xy: FloatArray) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Ends of axes that hold all points."""
+    low, high = np.nanmin(xy, axis=0), np.nanmax(xy, axis=0)
+    margin = 0.05 * max(float((high - low).max()), 1e-12)
+    low, high = (low - margin).tolist(), (high + margin).tolist()
+    return (low[0], high[0]), (low[1], high[1])

@@ -9,7 +9,7 @@ from sidelight._words import counted
 from sidelight.pictures._bars import Bars, Series
 
 
-def class_sizes(sizes: IntArray, k: int | None, most: int) -> Bars:
+def class_sizes(sizes: IntArray, k: int | None, most: int, n_suppressed: int = 0) -> Bars:
     """Number of classes by size, with a line at the least size that was asked for.
 
     Parameters
@@ -20,6 +20,8 @@ def class_sizes(sizes: IntArray, k: int | None, most: int) -> Bars:
         Least size that was asked for.
     most : int
         Most bars; more sizes share bars.
+    n_suppressed : int, default=0
+        Number of rows that are not published.
     """
     low, high = int(sizes.min()), int(sizes.max())
     width = max(1, -(-(high - low + 1) // most))
@@ -39,6 +41,7 @@ def class_sizes(sizes: IntArray, k: int | None, most: int) -> Bars:
         titles=said,
         texts=texts,
         axis_titles=("rows published alike", "classes"),
+        note=f"{counted(n_suppressed, 'row')} left out" if n_suppressed else "",
         css="saliencies sizes",
         largest=max(float(counts.max()), 1.0),
         wrong=(first + width - 1 < (k or 0)).tolist(),
