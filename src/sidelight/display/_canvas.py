@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from sidelight._fit.docstrings import complete, split_at
 from sidelight._typing import Array
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._palette import palette
 
 #: Up to so many curves are named at their ends.
 MAX_LABELED = 8
-
-_AX = """ax : matplotlib Axes, default=None
-    Axes to draw in; a new figure by default."""
 
 #: Inks on a light and on a dark page; the red and the greys are those of the report.
 _LIGHT = ("#1b1f27", "#5b6473", "#8b93a1", "#cc1240", "#ffffff")
@@ -46,83 +40,6 @@ class Inks:
         """Color of every row by the number of its group; grey for -1."""
         colors = [*self.groups(max(n_groups, 1)), self.faint]
         return [colors[code] for code in np.where(codes < 0, -1, codes)]
-
-
-class Display:
-    """What every display has: the axes it drew in, and their figure."""
-
-    ax_: Any
-    figure_: Any
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        _complete_docstrings(cls)
-
-    def __repr__(self) -> str:
-        drawn = "" if hasattr(self, "ax_") else ", not drawn yet"
-        return f"<{type(self).__name__}{drawn}>"
-
-    def plot(self, ax: Any = None) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw in; a new figure by default.
-
-        Returns
-        -------
-        Display
-            The display itself.
-        """
-        self._draw(self._begin(ax, self._size))
-        return self
-
-    def _draw(self, inks: Inks) -> None:
-        """Draw in ``ax_``, with colors that can be read there."""
-        raise NotImplementedError
-
-    @property
-    def _size(self) -> tuple[float, float]:
-        """Width and height of a new figure."""
-        return 6.4, 4.8
-
-    def _begin(self, ax: Any, size: tuple[float, float] = (6.4, 4.8)) -> Inks:
-        """Take the axes that were given, or new ones, and find out what can be read on them."""
-        check_matplotlib(type(self).__name__)
-        self.ax_ = new_axes(size) if ax is None else one_axes(ax)
-        self.figure_ = self.ax_.figure
-        return inks_of(self.ax_)
-
-
-def _complete_docstrings(cls: type) -> None:
-    """Describe what all displays share: axes, titles, and what the methods that draw return."""
-    if "title" in cls.__annotations__:
-        complete(cls, "Parameters", {"title : str": "Written above the picture."})
-    attributes = split_at(inspect.cleandoc(cls.__doc__ or ""), "Attributes")
-    if attributes is not None and "ax_" not in attributes.body:
-        where = {"ax_, figure_ : matplotlib Axes and Figure": "Where it was drawn."}
-        complete(cls, "Attributes", where)
-    for name, member in vars(cls).items():
-        method = getattr(member, "__func__", member)
-        if (name == "plot" or name.startswith("from_")) and method.__doc__:
-            _complete_method(method, cls.__name__)
-
-
-def _complete_method(method: Any, display: str) -> None:
-    """Describe ``ax`` in its place among the parameters, and the display that is returned."""
-    text = inspect.cleandoc(method.__doc__)
-    found = split_at(text, "Parameters")
-    assert found is not None, f"{method.__qualname__} describes no parameters"
-    if not re.search(r"^ax :", found.body, flags=re.MULTILINE):
-        own, stars, options = found.body.partition("\n**")
-        body = f"{own}\n{_AX}{stars}{options}"
-        if method.__name__ == "plot":  # where it is the first one
-            body = f"{_AX}\n{found.body}"
-        text = "\n\n".join(part for part in (found.before + body, found.after) if part)
-    if split_at(text, "Returns") is None:
-        text += f"\n\nReturns\n-------\n{display}\n    The drawn display."
-    method.__doc__ = text
 
 
 def check_matplotlib(what: str) -> None:
