@@ -10,6 +10,7 @@ from sidelight.display._clusters import ClusterDisplay
 from sidelight.display._display import Display
 from sidelight.pictures._bars import Bars
 from sidelight.pictures._rows import fitted_with, plain_labels
+from sidelight.pictures._run import clusters_of, with_classes
 from sidelight.pictures._sizes import cluster_sizes
 from sidelight.pictures.clusters._map import color_numbers
 
@@ -49,11 +50,8 @@ class SizesDisplay(Display, kind=Bars):
         sizes = getattr(model, "cluster_sizes_", None)
         if sizes is None:
             sizes = np.bincount(labels[labels >= 0])
-        classes = getattr(model, "cluster_names_", ())
-        names = [str(cluster) for cluster in range(len(sizes))]
-        for cluster, name in enumerate(classes):
-            if name is not None:
-                names[cluster] = f"{cluster}: {name}"
+        numbers = [str(cluster) for cluster in range(len(sizes))]
+        names = with_classes(numbers, getattr(model, "cluster_names_", ()))
         picture = cluster_sizes(
             names,
             sizes,
@@ -74,11 +72,8 @@ class SizesDisplay(Display, kind=Bars):
         bounds : array-like of shape (k, 2) or (2,), default=None
             Smallest and largest size of every cluster, in the sorted order of the labels.
         """
-        values, counts = np.unique(plain_labels(labels), return_counts=True)
-        outside = int(values.dtype.kind in "iu" and len(values) > 0 and values[0] == -1)
-        sizes = counts[outside:].astype(np.float64)
+        found = clusters_of(plain_labels(labels))
         if bounds is not None:
-            bounds = np.broadcast_to(np.asarray(bounds, np.float64), (len(sizes), 2))
-        names = [str(value) for value in values[outside:]]
-        n_outside = int(counts[0]) if outside else 0
-        return cls(cluster_sizes(names, sizes, bounds, n_outside=n_outside)).plot(ax)
+            bounds = np.broadcast_to(np.asarray(bounds, np.float64), (len(found.sizes), 2))
+        picture = cluster_sizes(found.names, found.sizes, bounds, n_outside=found.n_outside)
+        return cls(picture).plot(ax)

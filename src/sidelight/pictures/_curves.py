@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
+from sidelight._words import format_number
 from sidelight.pictures._picture import Picture
 
 #: Up to this many points of a curve are drawn as dots.
@@ -56,11 +58,6 @@ class Curve:
         return known[np.unique(thin.astype(np.int64))] if len(known) else known
 
 
-def only_name(curves: Sequence[Curve]) -> str:
-    """Name of the only one of the lines, for the heading; empty for several, which have names."""
-    return curves[0].name if len(curves) == 1 else ""
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Curves(Picture):
     """Lines over one pair of axes.
@@ -95,3 +92,30 @@ class Curves(Picture):
     area: bool = False
     named: bool = True
     mark: float | None = None
+
+
+def curves_over(curves: Sequence[Curve], axis_titles: tuple[str, str], **fields: Any) -> Curves:
+    """Lines over one pair of axes; their titles and all points in words follow from these.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+        The lines.
+    axis_titles : tuple of str
+        Titles of both axes.
+    **fields : dict
+        Fields of the picture that are not as usual.
+    """
+    usual: dict[str, Any] = {
+        "title": f"{axis_titles[1]} by {axis_titles[0]}",
+        "text": "; ".join(_in_words(curve) for curve in curves),
+        "heading": curves[0].name if len(curves) == 1 else "",  # several are named at their ends
+    }
+    return Curves(curves=curves, axis_titles=axis_titles, **(usual | fields))
+
+
+def _in_words(curve: Curve) -> str:
+    points = zip(curve.x[curve.shown].tolist(), curve.y[curve.shown].tolist(), strict=True)
+    return f"{curve.name}: " + ", ".join(
+        f"{format_number(x)}: {format_number(y)}" for x, y in points
+    )

@@ -9,7 +9,7 @@ import numpy as np
 
 from sidelight._typing import FloatArray
 from sidelight._words import format_number
-from sidelight.pictures._curves import Curve, Curves, only_name
+from sidelight.pictures._curves import Curve, Curves, curves_over
 
 
 def first_step(estimator: Any, attribute: str = "history_") -> int:
@@ -62,17 +62,15 @@ def by_step(
             )
         )
     known = [curve.y[np.isfinite(curve.y)] for curve in curves]
-    return Curves(
-        title=f"{what} by {step}",
+    return curves_over(
+        curves,
+        (step, what),
         text=" ".join(
             f"From {format_number(ends[0])} to {format_number(ends[-1])} in {len(ends)} recorded "
             "values."
             for ends in known
             if len(ends)
         ),
-        curves=curves,
-        axis_titles=(step, what),
-        heading=only_name(curves),
         note="open end: stopped before convergence" if any((stopped or {}).values()) else "",
         css=css,
         whole=True,

@@ -116,7 +116,7 @@ def make_run(given: Given) -> Run:
     classes = getattr(given.estimator, "cluster_names_", ())
     return Run(
         **vars(given),
-        clusters=_clusters(labels, classes),
+        clusters=clusters_of(labels, classes),
         violations=given.constraints.violations(labels),
     )
 
@@ -229,14 +229,19 @@ def _check_length(what: str, found: int, expected: int) -> None:
         )
 
 
-def _clusters(labels: npt.NDArray[Any], classes: Sequence[Any]) -> Partition:
-    """Clusters by number, with the class that each stands for, as in ``0: vip``."""
-    class_of = {str(cluster): name for cluster, name in enumerate(classes) if name is not None}
+def clusters_of(labels: Any, classes: Sequence[Any] = ()) -> Partition:
+    """Clusters in their sorted order, with the class that each stands for; -1 is none of them."""
     values, codes = np.unique(labels, return_inverse=True)
     outside = int(values.dtype.kind in "iu" and len(values) > 0 and values[0] == -1)
     numbers = tuple(str(value) for value in values[outside:])
-    names = tuple(f"{n}: {class_of[n]}" if n in class_of else n for n in numbers)
-    return Partition(codes.reshape(-1).astype(np.int64) - outside, names, numbers)
+    codes = codes.reshape(-1).astype(np.int64) - outside
+    return Partition(codes, with_classes(numbers, classes), numbers)
+
+
+def with_classes(numbers: Sequence[str], classes: Sequence[Any]) -> tuple[str, ...]:
+    """Names of clusters, with the class that each stands for, as in ``0: vip``."""
+    class_of = {str(cluster): name for cluster, name in enumerate(classes) if name is not None}
+    return tuple(f"{n}: {class_of[n]}" if n in class_of else n for n in numbers)
 
 
 def known_classes(values: Any) -> Partition:

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sidelight._typing import FloatArray
-from sidelight._words import format_number
-from sidelight.pictures._curves import Curve, Curves, only_name
+from sidelight.pictures._curves import Curve, Curves, curves_over
 
 #: How far lines of several methods stand apart at one number of clusters, in numbers.
 _APART = 0.07
@@ -63,15 +62,8 @@ def search(curves: Sequence[Curve], axis_titles: tuple[str, str], note: str = ""
     """
     places = np.concatenate([curve.x for curve in curves])
     chosen = any(curve.chosen is not None for curve in curves)
-    return Curves(
-        title=f"{axis_titles[1]} by {axis_titles[0]}",
-        text=_values(curves),
-        curves=curves,
-        axis_titles=axis_titles,
-        heading=only_name(curves),
-        note=", ".join(filter(None, [note, "ring: chosen" if chosen else ""])),
-        whole=_are_whole(places),
-    )
+    note = ", ".join(filter(None, [note, "ring: chosen" if chosen else ""]))
+    return curves_over(curves, axis_titles, note=note, whole=_are_whole(places))
 
 
 def learning(
@@ -79,40 +71,19 @@ def learning(
 ) -> Curves:
     """Mean score and its standard error over the number of statements, a line for every method.
 
-    Parameters
-    ----------
-    n_statements : ndarray of shape (m,)
-        Numbers of statements.
-    scores : dict of str to ndarray of shape (m, n_draws)
-        Scores of every draw, by method; NaN where there is none.
-    axis_titles : tuple of str
-        Titles of both axes.
+    The parameters are those of ``LearningCurveDisplay.from_scores``.
     """
     x = np.asarray(n_statements, np.float64)
     curves = [Curve(name, x, *_mean_and_error(table)) for name, table in scores.items()]
     n_draws = max(table.shape[1] for table in scores.values())
-    return Curves(
-        title=f"{axis_titles[1]} by {axis_titles[0]}",
-        text=_values(curves),
-        curves=curves,
-        axis_titles=axis_titles,
-        heading=only_name(curves),
-        note=f"mean and standard error of {n_draws} draws" if n_draws > 1 else "",
-    )
+    note = f"mean and standard error of {n_draws} draws" if n_draws > 1 else ""
+    return curves_over(curves, axis_titles, note=note)
 
 
 def spectrum(values: Mapping[str, FloatArray], chosen: int | None, what: str) -> Curves:
     """Values for one coordinate of a map, the first two, and so on, with a mark at their number."""
     curves = [Curve(name, np.arange(1, len(own) + 1), own) for name, own in values.items()]
-    return Curves(
-        title=f"{what} by number of coordinates",
-        text=_values(curves),
-        curves=curves,
-        axis_titles=("number of coordinates", what),
-        heading=only_name(curves),
-        whole=True,
-        mark=chosen,
-    )
+    return curves_over(curves, ("number of coordinates", what), whole=True, mark=chosen)
 
 
 def _mean_and_error(table: FloatArray) -> tuple[FloatArray, FloatArray | None]:
@@ -128,15 +99,3 @@ def _mean_and_error(table: FloatArray) -> tuple[FloatArray, FloatArray | None]:
 
 def _are_whole(values: FloatArray) -> bool:
     return bool(len(values) and np.all(values == np.round(values)))
-
-
-def _values(curves: Sequence[Curve]) -> str:
-    """All points in words."""
-    return "; ".join(
-        f"{curve.name}: "
-        + ", ".join(
-            f"{format_number(float(x))}: {format_number(float(y))}"
-            for x, y in zip(curve.x[curve.shown], curve.y[curve.shown], strict=True)
-        )
-        for curve in curves
-    )

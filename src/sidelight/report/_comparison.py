@@ -17,7 +17,7 @@ from sidelight.evaluation.inner import agreement, codes, pair
 from sidelight.pictures._matching import count_together, match_classes
 from sidelight.pictures._points import small_map
 from sidelight.pictures._projection import project
-from sidelight.pictures._run import Given, Partition, sample_rows
+from sidelight.pictures._run import Given, clusters_of, sample_rows
 from sidelight.pictures._scores import by_number
 from sidelight.pictures.svg._comparison import score_bar, score_scale
 from sidelight.pictures.svg._render import svg_of
@@ -185,10 +185,10 @@ def _maps(comparison: Comparison, shown: Sequence[Candidate], given: Given) -> l
     rng = np.random.default_rng(0)
     chosen = sample_rows(len(comparison.compared), MAP_ROWS, rng)
     projection = project(given.source, comparison.compared[chosen], given.feature_names, rng)
-    first = _partition(shown[0])
+    first = clusters_of(shown[0].labels)
     maps = []
     for place, one in enumerate(shown):
-        own = _partition(one)
+        own = clusters_of(one.labels)
         numbers = match_classes(count_together(own, first))
         groups = np.append(numbers, -1)[own.codes[chosen]]
         drawn = small_map(
@@ -203,12 +203,3 @@ def _maps(comparison: Comparison, shown: Sequence[Candidate], given: Given) -> l
             {"title": one.title, "svg": Markup(svg_of(drawn)), "score": pair(one.score, one.error)}
         )
     return maps
-
-
-def _partition(one: Candidate) -> Partition:
-    labels = np.asarray(one.labels)
-    values, found = np.unique(labels, return_inverse=True)
-    outside = int(values.dtype.kind in "iu" and len(values) > 0 and values[0] == -1)
-    return Partition(
-        found.reshape(-1).astype(np.int64) - outside, tuple(map(str, values[outside:]))
-    )

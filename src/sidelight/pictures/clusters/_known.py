@@ -17,7 +17,7 @@ from sidelight.exceptions import SidelightError
 from sidelight.pictures._points import Lines, Points, Text, link_lines
 from sidelight.pictures._projection import project
 from sidelight.pictures._rows import given_of, plain_labels
-from sidelight.pictures._run import shorten
+from sidelight.pictures._run import clusters_of, shorten
 from sidelight.pictures._selection import Links, contains_pairs
 from sidelight.pictures.clusters._layout import place_components
 
@@ -170,9 +170,7 @@ def _links(known: Constraints, closure: Closure, rows: IntArray, labels: Any) ->
 def _codes(component: IntArray, rows: IntArray, labels: Any) -> IntArray:
     """Numbers of colors: of the clusters, or of the components of several drawn rows."""
     if labels is not None:
-        values, codes = np.unique(labels, return_inverse=True)
-        outside = int(values.dtype.kind in "iu" and len(values) > 0 and values[0] == -1)
-        return np.asarray(codes.reshape(-1)[rows] - outside, np.int64)
+        return clusters_of(labels).codes[rows]
     several = np.bincount(component) > 1
     number = np.where(several, np.cumsum(several) - 1, -1)
     return np.asarray(number[component], np.int64)
