@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from sidelight.display._canvas import (
     Inks,
@@ -14,7 +14,7 @@ from sidelight.display._canvas import (
     one_axes,
     set_titles,
 )
-from sidelight.display._docstrings import complete_class, complete_method, options_of
+from sidelight.display._docstrings import complete_class, complete_methods, options_of
 from sidelight.display._draw._render import RENDERERS, Renderer, draw
 from sidelight.pictures._picture import Picture
 
@@ -32,9 +32,6 @@ class Display:
     figure_: Any
     drawn_: Any
 
-    #: Width and height of a new figure.
-    _size: ClassVar[tuple[float, float]] = (6.4, 4.8)
-
     def __init__(self, picture: Any) -> None:
         self.picture = picture
 
@@ -49,9 +46,12 @@ class Display:
             options |= options_of(one.draw)
         if "plot" not in vars(cls):
             cls.plot = _own(cls.plot)  # type: ignore[method-assign]
-        for name, member in vars(cls).items():
-            if name == "plot" or name.startswith("from_"):
-                complete_method(getattr(member, "__func__", member), cls.__name__, options)
+        methods = {
+            name: getattr(member, "__func__", member)
+            for name, member in vars(cls).items()
+            if name == "plot" or name.startswith("from_")
+        }
+        complete_methods(cls, methods, options)
 
     def __repr__(self) -> str:
         drawn = "" if hasattr(self, "ax_") else ", not drawn yet"
@@ -65,6 +65,11 @@ class Display:
         inks = inks_of(self.ax_)
         self._draw(inks, {**self._options(inks), **options})
         return self
+
+    @property
+    def _size(self) -> tuple[float, float]:
+        """Width and height of a new figure."""
+        return 6.4, 4.8
 
     def _options(self, inks: Inks) -> Mapping[str, Any]:
         """Options of the renderer that are not as usual."""

@@ -10,6 +10,7 @@ from sidelight.display._clusters import ClusterDisplay
 from sidelight.display._display import Display
 from sidelight.pictures._bars import Bars
 from sidelight.pictures._rows import fitted_with, plain_labels
+from sidelight.pictures._run import clusters_of
 from sidelight.pictures._sizes import cluster_sizes
 from sidelight.pictures.clusters._map import color_numbers
 
@@ -74,11 +75,9 @@ class SizesDisplay(Display, kind=Bars):
         bounds : array-like of shape (k, 2) or (2,), default=None
             Smallest and largest size of every cluster, in the sorted order of the labels.
         """
-        values, counts = np.unique(plain_labels(labels), return_counts=True)
-        outside = int(values.dtype.kind in "iu" and len(values) > 0 and values[0] == -1)
-        sizes = counts[outside:].astype(np.float64)
+        found = clusters_of(plain_labels(labels))
+        sizes = found.sizes.astype(np.float64)
         if bounds is not None:
             bounds = np.broadcast_to(np.asarray(bounds, np.float64), (len(sizes), 2))
-        names = [str(value) for value in values[outside:]]
-        n_outside = int(counts[0]) if outside else 0
-        return cls(cluster_sizes(names, sizes, bounds, n_outside=n_outside)).plot(ax)
+        picture = cluster_sizes(found.names, sizes, bounds, n_outside=found.n_outside)
+        return cls(picture).plot(ax)

@@ -116,7 +116,7 @@ def make_run(given: Given) -> Run:
     classes = getattr(given.estimator, "cluster_names_", ())
     return Run(
         **vars(given),
-        clusters=_clusters(labels, classes),
+        clusters=clusters_of(labels, classes),
         violations=given.constraints.violations(labels),
     )
 
@@ -229,7 +229,7 @@ def _check_length(what: str, found: int, expected: int) -> None:
         )
 
 
-def _clusters(labels: npt.NDArray[Any], classes: Sequence[Any]) -> Partition:
+def clusters_of(labels: npt.NDArray[Any], classes: Sequence[Any] = ()) -> Partition:
     """Clusters by number, with the class that each stands for, as in ``0: vip``."""
     class_of = {str(cluster): name for cluster, name in enumerate(classes) if name is not None}
     values, codes = np.unique(labels, return_inverse=True)

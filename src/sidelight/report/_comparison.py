@@ -17,7 +17,7 @@ from sidelight.evaluation.inner import agreement, codes, pair
 from sidelight.pictures._matching import count_together, match_classes
 from sidelight.pictures._points import small_map
 from sidelight.pictures._projection import project
-from sidelight.pictures._run import Given, Partition, sample_rows
+from sidelight.pictures._run import Given, Partition, clusters_of, sample_rows
 from sidelight.pictures._scores import by_number
 from sidelight.pictures.svg._comparison import score_bar, score_scale
 from sidelight.pictures.svg._render import svg_of
@@ -206,9 +206,4 @@ def _maps(comparison: Comparison, shown: Sequence[Candidate], given: Given) -> l
 
 
 def _partition(one: Candidate) -> Partition:
-    labels = np.asarray(one.labels)
-    values, found = np.unique(labels, return_inverse=True)
-    outside = int(values.dtype.kind in "iu" and len(values) > 0 and values[0] == -1)
-    return Partition(
-        found.reshape(-1).astype(np.int64) - outside, tuple(map(str, values[outside:]))
-    )
+    return clusters_of(np.asarray(one.labels))

@@ -15,7 +15,7 @@ from sidelight.pictures._matching import count_together, match_classes
 from sidelight.pictures._plane import Plane, rows_in_plane
 from sidelight.pictures._points import Mark, Points, Regions, Text, around, color_plane
 from sidelight.pictures._rows import as_fitted, plain_labels, sampled_note
-from sidelight.pictures._run import Partition, Run, shorten
+from sidelight.pictures._run import Partition, Run, clusters_of, shorten
 from sidelight.pictures._shapes import Shape, shapes_of
 
 #: At most so many rows of violated statements are named.
@@ -112,9 +112,7 @@ def _codes_like(like: Any, rows: IntArray, n_rows: int) -> IntArray:
         raise SidelightError(
             f"like has {len(labels):,} labels but X has {n_rows:,} rows; give one for every row."
         )
-    values, codes = np.unique(labels, return_inverse=True)
-    outside = int(values.dtype.kind in "iu" and len(values) > 0 and values[0] == -1)
-    return np.asarray(codes.reshape(-1)[rows] - outside, np.int64)
+    return clusters_of(labels).codes[rows]
 
 
 def _n_colors_of(like: Any) -> int:
@@ -139,7 +137,8 @@ def _regions(estimator: Any, X: Any, plane: Plane, color_of: IntArray) -> Region
         known = np.array([number.get(str(value), -1) for value in values], np.int64)
         return known[codes.reshape(-1)]
 
-    return color_plane(*around(plane.projection.xy, RESOLUTION), colors)
+    x, y = around(plane.projection.xy, RESOLUTION)
+    return color_plane(x, y, colors)
 
 
 def marked_rows(known: Constraints, rows: IntArray) -> dict[str, Array]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.pictures._points import Lines, Mark, Points
+from sidelight.pictures._run import clusters_of
 
 #: Of more nodes a random sample is drawn.
 MAX_NODES = 6_000
@@ -45,7 +46,7 @@ def region_points(
     cluster_names : sequence of str, default=()
         Names of the clusters.
     """
-    codes = _codes(labels)
+    codes = clusters_of(labels).codes
     middle = np.asarray([] if centers is None else centers, np.int64)
     middle = middle[middle >= 0]
     rows, note = _drawn_nodes(len(codes), middle)
@@ -99,10 +100,3 @@ def _drawn_edges(ends: IntArray, codes: IntArray) -> tuple[IntArray, str]:
     between = codes[ends[:, 0]] != codes[ends[:, 1]]
     note = f"{MAX_EDGES:,} of {len(ends):,} edges are drawn, those inside of clusters first"
     return ends[np.argsort(between, kind="stable")[:MAX_EDGES]], note
-
-
-def _codes(labels: Array) -> IntArray:
-    """Clusters by number; -1 stays."""
-    values, codes = np.unique(labels, return_inverse=True)
-    outside = int(len(values) > 0 and values[0] == -1)
-    return codes.reshape(-1).astype(np.int64) - outside
