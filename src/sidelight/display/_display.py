@@ -14,7 +14,7 @@ from sidelight.display._canvas import (
     one_axes,
     set_titles,
 )
-from sidelight.display._docstrings import complete_class, complete_method, options_of
+from sidelight.display._docstrings import complete_class, complete_methods, options_of
 from sidelight.display._draw._render import RENDERERS, Renderer, draw
 from sidelight.pictures._picture import Picture
 
@@ -46,9 +46,12 @@ class Display:
             options |= options_of(one.draw)
         if "plot" not in vars(cls):
             cls.plot = _own(cls.plot)  # type: ignore[method-assign]
-        for name, member in vars(cls).items():
-            if name == "plot" or name.startswith("from_"):
-                complete_method(getattr(member, "__func__", member), cls.__name__, options)
+        methods = {
+            name: getattr(member, "__func__", member)
+            for name, member in vars(cls).items()
+            if name == "plot" or name.startswith("from_")
+        }
+        complete_methods(cls, methods, options)
 
     def __repr__(self) -> str:
         drawn = "" if hasattr(self, "ax_") else ", not drawn yet"

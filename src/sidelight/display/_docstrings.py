@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sidelight._fit.docstrings import split_at
@@ -130,33 +130,32 @@ def complete_class(cls: type, kinds: Sequence[type], drawn: Sequence[type]) -> N
     cls.__doc__ = text
 
 
-def complete_method(method: Any, display: str, options: dict[str, str]) -> None:
-    """Describe every parameter of a method that draws, and the display that it returns.
+def complete_methods(cls: type, methods: Mapping[str, Any], options: dict[str, str]) -> None:
+    """Describe every parameter of the methods that draw, and the display that they return.
 
     Parameters
     ----------
-    method : function
-        Its own docstring describes what is special.
-    display : str
-        Name of the class.
+    cls : type
+        A display.
+    methods : dict of str to function
+        The methods by name. Their own docstrings describe what is special: what is said of
+        ``plot``, or of a parameter that no other display has, holds for all of them.
     options : dict of str to str
         Entries of the options of the renderer.
     """
-    text = inspect.cleandoc(method.__doc__ or "")
-    described = entries_of(text, "Parameters")
-    entries = []
-    for name in list(inspect.signature(method).parameters)[1:]:
-        if name in described:
-            if described[name] not in entries:  # one entry may describe several
-                entries.append(described[name])
-        elif name == "options":
-            entries.append(_options(options))
-        else:
-            assert name in SHARED, f"{method.__qualname__} does not describe {name}"
-            entries.append(entry(name, *SHARED[name]))
-    text = put_section(text, "Parameters", entries)
-    text = put_section(text, "Returns", [f"{display}\n    The drawn display."])
-    method.__doc__ = text
+    shared = {name: entry(name, *about) for name, about in SHARED.items()}
+    shared["options"] = _options(options)
+    for name, method in methods.items():
+        own = entries_of(_doc(method), "Parameters")
+        shared |= own if name == "plot" else {k: v for k, v in own.items() if k not in SHARED}
+    for method in methods.values():
+        text = _doc(method)
+        described = shared | entries_of(text, "Parameters")
+        entries = [described[name] for name in list(inspect.signature(method).parameters)[1:]]
+        # One entry may describe several parameters.
+        text = put_section(text, "Parameters", list(dict.fromkeys(entries)))
+        returned = f"{cls.__name__}\n    The drawn display."
+        method.__doc__ = put_section(text, "Returns", [returned])
 
 
 def _options(options: dict[str, str]) -> str:

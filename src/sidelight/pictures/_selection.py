@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from sidelight.constraints import Constraints
 from sidelight.pictures._run import Run
 
 MAX_POINTS = 4_000
@@ -33,6 +34,11 @@ class Links:
             self.pairs[chosen], self.cannot[chosen], self.violated[chosen], self.weight[chosen]
         )
 
+    def among(self, rows: Positions) -> Links:
+        """Pairs of which both rows are among these, by their places there; rows ascend."""
+        kept = self[np.flatnonzero(np.isin(self.pairs, rows).all(axis=1))]
+        return replace(kept, pairs=np.searchsorted(rows, kept.pairs))
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -50,21 +56,24 @@ class Selection:
     links: Links
 
 
+def links_of(known: Constraints, must_link: Positions, cannot_link: Positions) -> Links:
+    """All stated pairs, and which of them are among the violated pairs of both kinds."""
+    n = known.n_samples
+    violated = [
+        contains_pairs(must_link, known.must_link, n),
+        contains_pairs(cannot_link, known.cannot_link, n),
+    ]
+    return Links(
+        pairs=np.concatenate([known.must_link, known.cannot_link]).reshape(-1, 2),
+        cannot=np.repeat([False, True], [len(known.must_link), len(known.cannot_link)]),
+        violated=np.concatenate(violated),
+        weight=np.concatenate([known.must_link_weight, known.cannot_link_weight]),
+    )
+
+
 def stated_links(run: Run) -> Links:
     """List all stated pairs, the violated ones first."""
-    stated, violated = run.constraints, run.violations
-    cannot = np.repeat([False, True], [len(stated.must_link), len(stated.cannot_link)])
-    links = Links(
-        pairs=np.concatenate([stated.must_link, stated.cannot_link]).reshape(-1, 2),
-        cannot=cannot,
-        violated=np.concatenate(
-            [
-                contains_pairs(violated.must_link, stated.must_link, run.n_rows),
-                contains_pairs(violated.cannot_link, stated.cannot_link, run.n_rows),
-            ]
-        ),
-        weight=np.concatenate([stated.must_link_weight, stated.cannot_link_weight]),
-    )
+    links = links_of(run.constraints, run.violations.must_link, run.violations.cannot_link)
     return links[np.argsort(~links.violated, kind="stable")]
 
 
@@ -72,12 +81,11 @@ def select(run: Run, links: Links, rng: np.random.Generator) -> Selection:
     """Choose what to draw: violated things, other constrained rows, then a random sample."""
     chosen = _constrained_rows(run, links, rng)[:MAX_CONSTRAINED]
     rows = fill_up(chosen, run.n_rows, MAX_POINTS, rng)
-    drawn = links[np.flatnonzero(np.isin(links.pairs, rows).all(axis=1))]
+    drawn = links.among(rows)
     if len(drawn) > MAX_LINES:
         random_order = np.lexsort([rng.random(len(drawn)), ~drawn.violated])
         drawn = drawn[random_order[:MAX_LINES]]
-    pairs = np.searchsorted(rows, drawn.pairs)
-    return Selection(rows, Links(pairs, drawn.cannot, drawn.violated, drawn.weight))
+    return Selection(rows, drawn)
 
 
 def fill_up(chosen: Positions, n_rows: int, most: int, rng: np.random.Generator) -> Positions:
@@ -120,9 +128,3 @@ def ringed_rows(run: Run, selection: Selection) -> npt.NDArray[np.bool_]:
     ringed = np.isin(selection.rows, np.concatenate([run.violations.labels, run.violations.groups]))
     ringed[selection.links.pairs[selection.links.violated].ravel()] = True
     return ringed
-
-
-def no_links() -> Links:
-    """No pairs at all."""
-    none = np.zeros(0, bool)
-    return Links(np.zeros((0, 2), np.int64), none, none, np.zeros(0))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._typing import IntArray
 from sidelight.pictures._projection import Projection, dense
 from sidelight.pictures._run import Run
 
@@ -66,14 +67,14 @@ def _matrix(covariances: Array, kind: str, component: int, d: int) -> Array:
     return own if own.ndim == 2 else np.eye(d) * own
 
 
-def shapes_of(run: Run, projection: Projection, rows: Array) -> list[Shape]:
+def shapes_of(run: Run, projection: Projection, rows: IntArray) -> list[Shape]:
     """Components of a Gaussian mixture, or balls of a learned metric; nothing for others."""
     if projection.kind == "strip":
         return []
     return shapes(run, projection) or _metric_shapes(run, projection, rows)
 
 
-def _metric_shapes(run: Run, projection: Projection, rows: Array) -> list[Shape]:
+def _metric_shapes(run: Run, projection: Projection, rows: IntArray) -> list[Shape]:
     """Balls of a learned metric ``A``, as wide as the rows lie around their centers.
 
     With ``s`` the mean of ``(x - c)ᵀ A (x - c) / d`` they are those of a Gaussian of covariance

@@ -18,7 +18,7 @@ from sidelight.exceptions import EmbeddingWarning
 from sidelight.pictures._pairs import MAX_PAIRS, Mapped, PairDistances, known_distances
 from sidelight.pictures._points import Mark, Points, link_lines, small_map
 from sidelight.pictures._run import Given, sample_rows, shorten
-from sidelight.pictures._selection import MAX_LINES, MAX_POINTS, Links, fill_up
+from sidelight.pictures._selection import MAX_LINES, MAX_POINTS, Links, fill_up, links_of
 from sidelight.pictures.maps._coloring import Coloring
 from sidelight.pictures.svg._points import group_class, placed
 from sidelight.pictures.svg._render import svg_of
@@ -205,10 +205,9 @@ def _picture(made: Map, coloring: Coloring | None, truth: Any) -> Section:
     rng = np.random.default_rng(0)
     links = _stated(made)
     rows = _drawn(made, links, rng)
-    drawn = links[np.flatnonzero(np.isin(links.pairs, rows).all(axis=1))]
+    drawn = links.among(rows)
     if len(drawn) > MAX_LINES:
         drawn = drawn[np.sort(rng.permutation(len(drawn))[:MAX_LINES])]
-    drawn = Links(np.searchsorted(rows, drawn.pairs), drawn.cannot, drawn.violated, drawn.weight)
     lost = _lost(made)
     codes = np.zeros(made.given.n_rows, np.int64) if coloring is None else coloring.groups.codes
     picture = Points(
@@ -235,12 +234,9 @@ def _picture(made: Map, coloring: Coloring | None, truth: Any) -> Section:
 
 
 def _stated(made: Map) -> Links:
-    known = made.given.constraints
-    pairs = np.concatenate([known.must_link, known.cannot_link]).reshape(-1, 2)
-    cannot = np.repeat([False, True], [len(known.must_link), len(known.cannot_link)])
-    weight = np.concatenate([known.must_link_weight, known.cannot_link_weight])
-    links = Links(pairs, cannot, np.zeros(len(pairs), dtype=bool), weight)
-    return links[np.flatnonzero(np.isin(pairs, made.on_map).all(axis=1))]
+    none = np.zeros((0, 2), np.int64)
+    links = links_of(made.given.constraints, none, none)
+    return links[np.flatnonzero(np.isin(links.pairs, made.on_map).all(axis=1))]
 
 
 def _drawn(made: Map, links: Links, rng: np.random.Generator) -> Array:

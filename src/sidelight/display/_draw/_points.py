@@ -121,9 +121,9 @@ def draw_points(
     }
     ax.autoscale_view()
     size = float(np.max(look["s"]))
-    for kind, rows in picture.marks.items():
-        if rows.any() and kind not in (Mark.DOUBTFUL, Mark.NEW):
-            drawn.marks[kind] = _draw_mark(ax, picture.xy[rows], kind, colors[rows], size, inks)
+    for mark, rows in picture.marks.items():
+        if rows.any() and mark not in (Mark.DOUBTFUL, Mark.NEW):
+            drawn.marks[mark] = _draw_mark(ax, picture.xy[rows], mark, colors[rows], size, inks)
     if len(picture.centers):
         drawn.centers = _draw_centers(ax, picture.centers, inks)
     if shapes:
@@ -201,7 +201,7 @@ def _explain(ax: Any, picture: Points, drawn: DrawnPoints, named: bool, inks: In
             handles.append(artist)
     n_doubtful = int(picture.marks.get(Mark.DOUBTFUL, np.zeros(0)).sum())
     if n_doubtful:
-        hollow = {"markerfacecolor": inks.page, "markeredgecolor": inks.soft}
+        hollow: dict[str, Any] = {"markerfacecolor": inks.page, "markeredgecolor": inks.soft}
         handles.append(Line2D([], [], label=f"in doubt ({n_doubtful:,})", **dot, **hollow))
     if handles:
         look: dict[str, Any] = {"fontsize": "small", "framealpha": 0.85, "edgecolor": "none"}

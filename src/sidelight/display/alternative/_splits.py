@@ -62,8 +62,6 @@ class SplitsDisplay(Display, kind=Points):
             What :func:`sidelight.cluster.find_alternatives` returned.
         known : KnownSplits, labels, list of labels, mapping or table, default=None
             Known splits; columns of numbers are left out.
-        ax : sequence of matplotlib Axes, default=None
-            Axes to draw in, one per split; a new figure by default.
         """
         models = [final_step(one)[0] for one in estimators]
         if not models or not all(hasattr(model, "labels_") for model in models):

@@ -107,8 +107,6 @@ class CoclusterDisplay(Display, kind=Cells):
             Has ``labels_`` and ``column_labels_``, such as :class:`~sidelight.cluster.CDKMeans`.
         X : array-like, sparse matrix or data frame of shape (n_rows, n_columns)
             The zeros and ones that it was fitted to.
-        row_order, column_order : Ordering, default=None
-            Orders in which rows and columns stand inside of their clusters.
         """
         model = fitted_with(
             estimator, "column_labels_", "gives no clusters of columns (it has no column_labels_)."

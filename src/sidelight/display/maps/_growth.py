@@ -65,8 +65,6 @@ class GrowthDisplay(Display, kind=Points):
             A value, label or cluster of every row.
         titles : sequence of str, default=None
             Titles of the frames; by default the numbers of rows.
-        ax : sequence of matplotlib Axes, default=None
-            Axes to draw in, one for each frame; a new figure by default.
         """
         return cls(growth_frames(frames, rows, color=color, titles=titles)).plot(ax, **options)
 
@@ -93,8 +91,6 @@ class GrowthDisplay(Display, kind=Points):
             Number of blocks.
         color : array-like of shape (n_samples,), default=None
             A value, label or cluster of every row.
-        ax : sequence of matplotlib Axes, default=None
-            Axes to draw in, one for each frame; a new figure by default.
         """
         if not hasattr(estimator, "partial_fit"):
             raise InvalidRequest(

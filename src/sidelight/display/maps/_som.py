@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from sidelight.display._display import Display
 from sidelight.pictures._cells import Nodes
@@ -36,8 +36,6 @@ class MapDisplay(Display, kind=(Nodes, Points)):
     >>> display.picture.values.shape
     (36,)
     """
-
-    _size: ClassVar[tuple[float, float]] = (5.6, 4.8)
 
     @classmethod
     def from_estimator(
@@ -75,3 +73,7 @@ class MapDisplay(Display, kind=(Nodes, Points)):
         if kind == "hits":
             winners = model.winners_ if X is None else estimator.predict(X)
         return cls(map_cells(model, kind, winners, feature, feature_names, X)).plot(ax, **options)
+
+    @property
+    def _size(self) -> tuple[float, float]:
+        return 5.6, 4.8

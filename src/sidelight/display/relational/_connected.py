@@ -53,7 +53,7 @@ class ConnectedClustersDisplay(Display, kind=Points):
         coordinates : array-like of shape (n_samples, 2)
             Place of every row on the map.
         relations : Relations, sparse matrix, networkx graph or array-like of shape (m, 2)
-            The graph that it was fitted with.
+            The graph of the rows.
         """
         model = fitted_with(estimator, "labels_", "gives no clusters (it has no labels_).")
         centers = getattr(model, "center_nodes_", None)
@@ -64,15 +64,7 @@ class ConnectedClustersDisplay(Display, kind=Points):
     def from_labels(
         cls, coordinates: Any, relations: Any, labels: Any, *, ax: Any = None, **options: Any
     ) -> Self:
-        """Draw the clusters of any labels.
-
-        Parameters
-        ----------
-        coordinates : array-like of shape (n_samples, 2)
-            Place of every row on the map.
-        relations : Relations, sparse matrix, networkx graph or array-like of shape (m, 2)
-            The graph between the rows.
-        """
+        """Draw the clusters of any labels."""
         return cls(_points(coordinates, relations, labels)).plot(ax, **options)
 
     def _options(self, inks: Inks) -> Mapping[str, Any]:

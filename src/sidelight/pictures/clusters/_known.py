@@ -18,7 +18,7 @@ from sidelight.pictures._points import Lines, Points, Text, link_lines
 from sidelight.pictures._projection import project
 from sidelight.pictures._rows import given_of, plain_labels
 from sidelight.pictures._run import clusters_of, shorten
-from sidelight.pictures._selection import Links, contains_pairs
+from sidelight.pictures._selection import Links, links_of
 from sidelight.pictures.clusters._layout import place_components
 
 #: So many rows are drawn, of a component at most so many.
@@ -147,24 +147,10 @@ def _graph(known: Constraints, closure: Closure, rows: IntArray) -> Any:
 
 def _links(known: Constraints, closure: Closure, rows: IntArray, labels: Any) -> Links:
     """Stated pairs between drawn rows, with what the labels violate or the others contradict."""
-    n = known.n_samples
     if labels is None:
-        violated = [np.zeros(len(known.must_link), bool)]
-        violated.append(contains_pairs(closure.contradicted, known.cannot_link, n))
-    else:
-        found = known.violations(labels)
-        violated = [
-            contains_pairs(found.must_link, known.must_link, n),
-            contains_pairs(found.cannot_link, known.cannot_link, n),
-        ]
-    pairs = np.concatenate([known.must_link, known.cannot_link])
-    drawn = np.isin(pairs, rows).all(axis=1)
-    return Links(
-        np.searchsorted(rows, pairs[drawn]),
-        np.repeat([False, True], [len(known.must_link), len(known.cannot_link)])[drawn],
-        np.concatenate(violated)[drawn],
-        np.concatenate([known.must_link_weight, known.cannot_link_weight])[drawn],
-    )
+        return links_of(known, np.zeros((0, 2), np.int64), closure.contradicted).among(rows)
+    found = known.violations(labels)
+    return links_of(known, found.must_link, found.cannot_link).among(rows)
 
 
 def _codes(component: IntArray, rows: IntArray, labels: Any) -> IntArray:

@@ -137,7 +137,8 @@ def _regions(estimator: Any, X: Any, plane: Plane, color_of: IntArray) -> Region
         known = np.array([number.get(str(value), -1) for value in values], np.int64)
         return known[codes.reshape(-1)]
 
-    return color_plane(*around(plane.projection.xy, RESOLUTION), colors)
+    x, y = around(plane.projection.xy, RESOLUTION)
+    return color_plane(x, y, colors)
 
 
 def marked_rows(known: Constraints, rows: IntArray) -> dict[str, Array]:

@@ -19,7 +19,12 @@ DEVIATIONS = 2.0
 #: Up to this many points say what they are when the pointer rests on them.
 MAX_TITLES = 2_000
 #: Classes of the style sheet of rows that stand out.
-_MARKS = {Mark.WRONG: "w", Mark.GIVEN: "a", Mark.DOUBTFUL: "u", Mark.CENTER: "center"}
+_MARKS: dict[str, str] = {
+    Mark.WRONG: "w",
+    Mark.GIVEN: "a",
+    Mark.DOUBTFUL: "u",
+    Mark.CENTER: "center",
+}
 _MANY_NAMES = 15
 _LETTERS = 8  # of the name of a group
 #: From these widths on a picture has these margins, and these radii of few, more and many points.
