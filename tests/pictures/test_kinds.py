@@ -31,6 +31,7 @@ from sidelight.pictures._progress import by_step, first_step
 from sidelight.pictures._scores import by_number, learning
 from sidelight.pictures._selection import Links
 from sidelight.pictures._sizes import cluster_sizes
+from sidelight.pictures._trees import merge_tree
 from sidelight.pictures.coclustering._blocks import table_blocks, timeline
 from sidelight.pictures.coclustering._pictures import cluster_lanes, table_cells
 from sidelight.pictures.maps._grids import cell_outline, grid_cells, near_pairs
@@ -348,6 +349,22 @@ class TestPoints:
         assert f'<text class="middle" text-anchor="middle" x="{x:.1f}" y="{y:.1f}">a &lt; b<' in svg
         ends = numbers(r"M([\d.-]+) ([\d.-]+)L([\d.-]+) ([\d.-]+)", svg)
         np.testing.assert_allclose(ends[:, 2:], np.tile([[x, y]], (6, 1)), atol=0.06)
+
+    def test_merges_have_their_corners_in_both_renderers(self, ax):
+        linkage = np.array([[0, 1, 1.0, 2], [2, 3, 2.0, 2], [4, 5, np.inf, 4]])
+        picture = merge_tree(linkage, np.array([0, 0, 1, 1]), list("abcd"))
+        drawn = draw_points(ax, picture, inks_of(ax))
+        branches = np.array(drawn.lines["branches"].get_segments())
+        assert branches[:, :, 1].tolist() == [[0, 1, 1, 0], [0, 2, 2, 0]]
+        assert len(drawn.lines["forbidden"].get_segments()) == 1
+        svg, at = svg_of(picture), placed(picture)
+        for code, corners in enumerate(branches):
+            (path,) = re.findall(rf'<path class="s k{code}" d="([^"]*)"', svg)
+            ends = numbers(r"M([\d.-]+) ([\d.-]+)L([\d.-]+) ([\d.-]+)", path)
+            found = np.concatenate([ends[:, :2], ends[-1:, 2:]])
+            np.testing.assert_allclose(found, at.place(corners), atol=0.06)
+        assert svg.count("<line") == 3  # the three sides of what is forbidden
+        assert [text for _, text in picture.ticks] == [picture.titles[at] for at in range(4)]
 
     def test_names_stand_in_the_picture_or_in_a_legend(self, ax):
         names = {0: "ash", 1: "birch", 2: "cedar"}

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
-from scipy import sparse
-
-from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.display._canvas import Inks, set_titles
 from sidelight.display._display import Display
 from sidelight.display._draw._bars import draw_mirrored
-from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.pictures._bars import Bars
 from sidelight.pictures._histograms import pair_distances
-from sidelight.pictures._pairs import Mapped, known_distances, pair_lengths
-from sidelight.pictures._projection import dense
-from sidelight.pictures._rows import as_fitted, final_step, given_of
-from sidelight.pictures._shapes import cluster_metrics, squared_lengths
+from sidelight.pictures.clusters._measured import measured_pairs
 
 
 class PairDistancesDisplay(Display, kind=Bars):
@@ -64,57 +55,10 @@ class PairDistancesDisplay(Display, kind=Bars):
         constraints : Constraints
             What is known; new statements tell more than those of the fit.
         """
-        model, as_given = final_step(estimator)
-        given = given_of(model, X, constraints, None)
-        measured = _Measured(given, _after(estimator, model, as_given, X))
-        if not any(len(pairs) for pairs in measured.pairs):
-            raise SidelightError("The constraints state no pair, label or group: nothing to draw.")
-        known = known_distances(measured)
-        before, after = pair_distances(known)
+        before, after = pair_distances(measured_pairs(estimator, X, constraints))
         return cls((before.headed(type(estimator).__name__), after)).plot(ax)
 
     def _draw(self, inks: Inks, options: Mapping[str, Any]) -> None:
         self.drawn_ = draw_mirrored(self.ax_, self.picture, inks, ("before", "after"))
         first = self.picture[0]
         set_titles(self.ax_, first.axis_titles, first.heading, first.note)
-
-
-@dataclass(frozen=True)
-class _Measured(Mapped):
-    """Rows as they are given, and a function that measures pairs as the estimator does."""
-
-    after: Any
-
-    def _after(self, rows: Array, places: Array) -> Array:
-        found: Array = self.after(self.given.rows.take(rows), rows, places)
-        return found
-
-
-def _after(estimator: Any, model: Any, as_given: bool, X: Any) -> Any:
-    """Function of rows, their positions and pairs of them that measures as the estimator does."""
-    metrics = cluster_metrics(model)
-    if metrics is not None and as_given:
-        labels = np.asarray(model.labels_)
-
-        def by_metrics(taken: Any, rows: Array, pairs: Array) -> Array:
-            offsets = dense(taken)[pairs[:, 0]] - dense(taken)[pairs[:, 1]]
-            squares = np.zeros(len(pairs))
-            for side in (0, 1):
-                cluster = labels[rows[pairs[:, side]]] % len(metrics)
-                for number, metric in enumerate(metrics):
-                    of_it = cluster == number
-                    squares[of_it] += squared_lengths(offsets[of_it], metric) / 2
-            return np.sqrt(squares)
-
-        return by_metrics
-    if hasattr(model, "labels_") or not hasattr(estimator, "transform"):
-        raise InvalidRequest(
-            f"{type(estimator).__name__} learned no distance of its own; take a transformer of "
-            "sidelight.metric, sidelight.manifold or sidelight.feature_selection, or MPCKMeans."
-        )
-    return lambda taken, rows, pairs: pair_lengths(_transformed(estimator, X, taken), pairs)
-
-
-def _transformed(estimator: Any, X: Any, taken: Any) -> Any:
-    found = estimator.transform(as_fitted(estimator, X, taken))
-    return found if sparse.issparse(found) else np.asarray(found)

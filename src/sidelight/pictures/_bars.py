@@ -24,9 +24,9 @@ class Series:
     css : str, default=""
         Class of the style sheet of a page.
     errors : ndarray of shape (n_bars,), default=None
-        Half the length of an error bar at the end of every bar.
+        Half the length of an error bar at the end of every bar; a page leaves it out.
     middle : float, default=None
-        Median of what was counted, along the scale of the bars.
+        Median of what was counted, along the scale of the bars; a page leaves it out.
     label : str, default=""
         What a legend says; the name by default.
     """
@@ -73,9 +73,10 @@ class Bars(Picture):
         Whether bars stand below each other, their names beside them. Matplotlib draws points with
         error bars then, where there is no scale of numbers.
     columns : sequence of tuple of str and sequence of str
-        Titles of columns to the right of bars below each other, with a text for every bar.
+        Titles of columns to the right of bars below each other, with a text for every bar; a page
+        leaves them out.
     chosen : int, default=None
-        Place of the bar that was chosen.
+        Number of the bar that was chosen; a page leaves it out.
     mirrored : bool
         Whether bars of the second kind go downwards.
     """

@@ -190,7 +190,7 @@ class Points(Picture):
     limits : tuple of two tuples of float, default=None
         Ends of both axes; by default those of what is drawn.
     ticks : sequence of tuple of float and str
-        Places and texts along the horizontal axis; the vertical one has numbers then.
+        Places and texts along the horizontal axis; a page leaves them out.
     axes : {"plane", "strip", "heights", "components", "layout", "none"}
         What the axes mean: both, the horizontal one, the vertical one, directions without numbers,
         which points are near each other, or nothing.

@@ -79,7 +79,7 @@ def placed(drawn: Points) -> Placed:
     if drawn.axes in ("plane", "strip"):
         left, bottom = _ROOM_LEFT, _ROOM_BELOW
     box = Box(width, height, left, margin, margin, bottom)
-    x_range, y_range = frame_of(drawn.xy[:, 0]), frame_of(drawn.xy[:, 1])
+    x_range, y_range = drawn.limits or (frame_of(drawn.xy[:, 0]), frame_of(drawn.xy[:, 1]))
     if drawn.equal:
         x_range, y_range = _equal(x_range, y_range, box)
     inside = np.column_stack([np.clip(drawn.xy[:, 0], *x_range), np.clip(drawn.xy[:, 1], *y_range)])
@@ -219,7 +219,8 @@ def _ends(at: Placed, lines: Lines) -> FloatArray:
         start = np.column_stack([at.x[first], at.y[first]])
         stop = np.column_stack([at.x[second], at.y[second]])
     else:
-        start, stop = (at.place(ends) for ends in np.moveaxis(lines.places, 1, 0))
+        ends = (lines.places[:, :-1], lines.places[:, 1:])  # from every corner to the next
+        start, stop = (at.place(one.reshape(-1, 2)) for one in ends)
     if lines.role == "wrong":
         gap = at.radius + 1.2
         length = np.linalg.norm(stop - start, axis=1)
@@ -236,8 +237,10 @@ def _lines(at: Placed, lines: Lines, codes: IntArray) -> str:
         return f'<path class="{lines.css}" d="{_path(ends)}"/>'
     if lines.role == "group":
         group = codes[lines.pairs[:, 0]]
+        if lines.codes is not None:
+            group = np.repeat(lines.codes, len(ends) // max(len(lines), 1))
         return "".join(
-            f'<path class="{lines.css} k{code}" d="{_path(ends[group == code])}"/>'
+            f'<path class="{lines.css} {group_class("k", code)}" d="{_path(ends[group == code])}"/>'
             for code in np.unique(group).tolist()
         )
     numbers = [""] * len(ends)
