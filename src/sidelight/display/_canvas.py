@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,27 +103,31 @@ def casing(inks: Inks, width: float = 2.5) -> list[Any]:
     return [withStroke(linewidth=width, foreground=inks.page)]
 
 
+def add_legend(ax: Any, inks: Inks, handles: Sequence[Any] | None = None) -> None:
+    """Write a legend on the color of the page, of some artists or of all that have labels."""
+    look: dict[str, Any] = {"fontsize": "small", "framealpha": 0.85, "edgecolor": "none"}
+    ax.legend(handles=handles, facecolor=inks.page, **look)
+
+
 def label_lines(ax: Any, lines: Mapping[str, Any], inks: Inks) -> None:
     """Write the name of every curve at its right end; a legend where they would collide."""
-    if len(lines) > MAX_LABELED:
-        ax.legend(fontsize="small", framealpha=0.85, facecolor=inks.page, edgecolor="none")
-        return
     points = {name: line.get_xydata() for name, line in lines.items()}
     ends = {name: tuple(own[np.argmax(own[:, 0])]) for name, own in points.items()}
     low, high = ax.get_ylim()
     heights = np.sort([y for _, y in ends.values()])
-    if ax.get_yscale() == "linear" and np.all(np.diff(heights) > 0.055 * (high - low)):
-        for name, line in lines.items():
-            ax.annotate(
-                name,
-                ends[name],
-                xytext=(7, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize="small",
-                color=line.get_color(),
-                path_effects=casing(inks),
-                annotation_clip=False,
-            )
+    apart = ax.get_yscale() == "linear" and np.all(np.diff(heights) > 0.055 * (high - low))
+    if len(lines) > MAX_LABELED or not apart:
+        add_legend(ax, inks)
         return
-    ax.legend(fontsize="small", framealpha=0.85, facecolor=inks.page, edgecolor="none")
+    for name, line in lines.items():
+        ax.annotate(
+            name,
+            ends[name],
+            xytext=(7, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize="small",
+            color=line.get_color(),
+            path_effects=casing(inks),
+            annotation_clip=False,
+        )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sidelight._typing import Array
-from sidelight.display._canvas import Inks, casing
+from sidelight.display._canvas import Inks, add_legend, casing
 from sidelight.display._draw._curves import whole_ticks
 from sidelight.pictures._bars import Bars
 from sidelight.pictures._run import shorten
@@ -182,10 +182,7 @@ def draw_mirrored(
     assert edges is not None
     ax.set(xlim=(edges[0], edges[-1]), ylim=(-0.55, bases[0] + 0.55))
     ax.set_yticks(bases, names)
-    handles = list(drawn[0].bars.values())
-    ax.legend(
-        handles=handles, fontsize="small", framealpha=0.85, facecolor=inks.page, edgecolor="none"
-    )
+    add_legend(ax, inks, list(drawn[0].bars.values()))
     return drawn
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight._words import STATEMENTS
-from sidelight.display._canvas import Inks, casing
+from sidelight.display._canvas import Inks, add_legend, casing
 from sidelight.display._draw._heights import draw_heights
 from sidelight.pictures._points import Lines, Mark, Points, Regions, Text
 from sidelight.pictures._run import shorten
@@ -204,8 +204,7 @@ def _explain(ax: Any, picture: Points, drawn: DrawnPoints, named: bool, inks: In
         hollow: dict[str, Any] = {"markerfacecolor": inks.page, "markeredgecolor": inks.soft}
         handles.append(Line2D([], [], label=f"in doubt ({n_doubtful:,})", **dot, **hollow))
     if handles:
-        look: dict[str, Any] = {"fontsize": "small", "framealpha": 0.85, "edgecolor": "none"}
-        ax.legend(handles=handles, facecolor=inks.page, **look)
+        add_legend(ax, inks, handles)
 
 
 def _draw_lines(ax: Any, picture: Points, lines: Lines, colors: Array, inks: Inks) -> Any:
