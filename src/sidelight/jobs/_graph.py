@@ -15,8 +15,8 @@ from sidelight.io import Table, read_table
 from sidelight.io.inner import table_of_columns
 from sidelight.jobs._labeled import LabeledRun
 from sidelight.jobs._table._features import IN_MEMORY, is_frame
-from sidelight.jobs._tell import Line, Strong, TextTable, text_table
 from sidelight.preparation.inner import as_source
+from sidelight.report.text import Line, Strong, TextTable, text_table
 
 #: Clusters that the terminal lists.
 MAX_LISTED = 10

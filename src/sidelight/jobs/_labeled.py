@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from sidelight.constraints import Constraints, Violations
 from sidelight.io import Table
 from sidelight.jobs._method import PathLike
 from sidelight.jobs._table._run import Outcome
+
+if TYPE_CHECKING:
+    from sidelight.report.page import Page
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,6 +40,8 @@ class LabeledRun(Outcome):
         Decisions made on the way, as sentences for the user.
     files : tuple of Path
         Files that were read.
+    request : Request
+        What was asked for.
     """
 
     method: Method
@@ -47,6 +52,7 @@ class LabeledRun(Outcome):
     notes: tuple[str, ...]
     files: tuple[Path, ...]
 
+    request: Any = field(kw_only=True)
     features: Any = field(default=None, kw_only=True)  # none are made
     feature_names: list[str] = field(default_factory=list, kw_only=True)
 
@@ -113,8 +119,27 @@ class LabeledRun(Outcome):
         return {"labels": fill_labels, "report": self._fill_report}
 
     def _fill_report(self, path: Path) -> None:
-        path.write_text(self._page(), encoding="utf-8")
+        path.write_text(self.page().html(), encoding="utf-8")
 
-    def _page(self) -> str:
-        """Return the report as HTML."""
-        raise NotImplementedError
+    def page(self) -> Page:
+        """Return what the page shows."""
+        page: Page = self.module("_page").page(self)
+        return page
+
+    def page_of(
+        self, package: str, *, settings: Mapping[str, Any] | None = None, **own: Any
+    ) -> Page:
+        """Return a page with the heading, settings and command that pages of clusters have."""
+        from sidelight.report.page import Page
+
+        return Page(
+            estimator=self.estimator,
+            n_rows=len(self.labels),
+            title=self.title,
+            settings={"data": str(self.data.path), **(settings or {})},
+            command=self.request.command_line(),
+            seconds=self.seconds,
+            package=package,
+            styles=["page.css"],
+            **own,
+        )

@@ -7,7 +7,7 @@ from typing import Any
 
 from sidelight._words import SCORES, counted, statements
 from sidelight.constraints import Constraints, Violations
-from sidelight.jobs._tell import Line, Strong, TextTable, Told, text_table
+from sidelight.report.text import Line, Strong, TextTable, Told, text_table
 
 #: Largest numbers of clusters, violated statements and columns that are listed.
 MAX_CLUSTERS = 30

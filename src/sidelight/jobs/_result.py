@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from sidelight.exceptions import SidelightError
 from sidelight.io.inner import write_together
 from sidelight.jobs._outputs import PathLike, check_outputs
-from sidelight.jobs._tell import Told, as_html
+from sidelight.report.text import Told, as_html
 
 #: Writes one file.
 Writer: TypeAlias = Callable[[Path], None]
@@ -51,9 +52,14 @@ class Result:
         """Return facts that are certain only after the files were written."""
         return {}
 
+    def module(self, name: str) -> Any:
+        """Return a module of the job, which is imported when it is needed."""
+        return importlib.import_module(f"{type(self).__module__.rpartition('.')[0]}.{name}")
+
     def tell(self) -> list[Told]:
-        """Return what came out as lines and tables."""
-        raise NotImplementedError
+        """Return what came out as lines and tables: the ``words`` of the job."""
+        told: list[Told] = self.module("_words").words(self)
+        return told
 
     def writers(self, spreadsheet_safe: bool) -> Mapping[str, Writer]:
         """Return what can be written, by kind."""

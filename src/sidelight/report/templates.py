@@ -23,12 +23,10 @@ def render(template: str, context: Mapping[str, Any], package: str = KIT) -> str
 
     from sidelight.pictures._run import shorten
 
-    def load(name: str) -> str:
-        own = resources.files(package).joinpath(name)
-        return own.read_text(encoding="utf-8") if own.is_file() else resource(name)
-
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(load), autoescape=True, undefined=jinja2.StrictUndefined
+        loader=jinja2.FunctionLoader(lambda name: resource(name, package)),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
     )
     environment.filters["shorten"] = shorten
     environment.globals["css"] = Markup(resource("report.css"))
@@ -38,5 +36,6 @@ def render(template: str, context: Mapping[str, Any], package: str = KIT) -> str
 
 
 def resource(name: str, package: str = KIT) -> str:
-    """Read a style sheet, script or template of a package."""
-    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
+    """Read a style sheet, script or template of a package, or of the kit where it has none."""
+    own = resources.files(package).joinpath(name)
+    return (own if own.is_file() else resources.files(KIT).joinpath(name)).read_text("utf-8")

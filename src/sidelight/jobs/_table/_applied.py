@@ -18,7 +18,7 @@ from sidelight.jobs._outputs import PathLike
 from sidelight.jobs._parts import class_lines, heading, size_table
 from sidelight.jobs._table._model import Model, mapped_rows
 from sidelight.jobs._table._run import Outcome, names_out
-from sidelight.jobs._tell import Told
+from sidelight.report.text import Told
 
 
 @dataclass(frozen=True, eq=False, repr=False)

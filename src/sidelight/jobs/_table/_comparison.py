@@ -22,7 +22,7 @@ from sidelight.jobs._table._asked import MethodRequest, Rows
 from sidelight.jobs._table._comparison_words import comparison_words
 from sidelight.jobs._table._request import prepare
 from sidelight.jobs._table._run import Prepared, Run
-from sidelight.jobs._tell import Told
+from sidelight.report.text import Told
 
 #: Stands for the number of clusters where the rows are read before it is known.
 ANY_K = 2

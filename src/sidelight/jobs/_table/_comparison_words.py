@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sidelight._words import counted, two_digits
 from sidelight.evaluation.inner import HEADINGS
 from sidelight.jobs._table._cluster_words import cluster_words
-from sidelight.jobs._tell import Strong, TextTable, Told, text_table
+from sidelight.report.text import Strong, TextTable, Told, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs._table._comparison import CompareRun

@@ -25,8 +25,8 @@ from sidelight.jobs._outputs import PathLike
 from sidelight.jobs._parts import preparation_lines
 from sidelight.jobs._result import Result
 from sidelight.jobs._table._model import Model, fill_model, mapped_rows, names_in, used_columns
-from sidelight.jobs._tell import Told
 from sidelight.preparation import TablePreparer
+from sidelight.report.text import Told
 
 if TYPE_CHECKING:
     from sidelight.jobs._table._asked import Rows

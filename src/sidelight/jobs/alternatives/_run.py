@@ -21,7 +21,6 @@ from sidelight.jobs._table._model import Model, fill_model, used_columns
 from sidelight.jobs._table._request import prepare as prepare_rows
 from sidelight.jobs._table._run import PLANNED, Outcome, Prepared, Run
 from sidelight.jobs._table._splits import fill_splits, split_names
-from sidelight.jobs._tell import Told
 from sidelight.jobs.alternatives._avoided import (
     as_list,
     columns_and_files,
@@ -29,6 +28,7 @@ from sidelight.jobs.alternatives._avoided import (
     read_avoided,
 )
 from sidelight.jobs.alternatives._request import AlternativesRequest
+from sidelight.report.text import Told
 
 
 @dataclass(frozen=True, eq=False, repr=False)

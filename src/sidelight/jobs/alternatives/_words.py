@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sidelight._words import counted
 from sidelight.jobs._parts import MAX_CLUSTERS, ending, format_figure, heading, size_table
 from sidelight.jobs._table._run import Run
-from sidelight.jobs._tell import Strong, Told, text_table
+from sidelight.report.text import Strong, Told, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.alternatives._run import AlternativesRun

@@ -13,9 +13,9 @@ from sidelight.exceptions import InvalidRequest
 from sidelight.jobs._method import PathLike, is_path
 from sidelight.jobs._options import fields_of
 from sidelight.jobs._result import Result
-from sidelight.jobs._tell import Told
 from sidelight.jobs.anonymize._request import OF_MAKING, AnonymizeRequest
 from sidelight.privacy import AnonymityCheck, check_anonymity
+from sidelight.report.text import Told
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,6 @@ from sidelight.io.inner import table_format
 from sidelight.jobs._method import PathLike, estimator_for, is_path, method_for, timed_fit
 from sidelight.jobs._options import fields_of
 from sidelight.jobs._table._run import Outcome
-from sidelight.jobs._tell import Told
 from sidelight.jobs.anonymize._check import AnonymityCheckRun, check_table
 from sidelight.jobs.anonymize._publish import (
     Promise,
@@ -35,6 +34,7 @@ from sidelight.privacy import (
     generalize,
     normalized_certainty_penalty,
 )
+from sidelight.report.text import Told
 
 if TYPE_CHECKING:
     import pyarrow as pa

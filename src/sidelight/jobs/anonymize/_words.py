@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sidelight._words import counted, format_number
-from sidelight.jobs._tell import Strong, TextTable, Told, text_table
 from sidelight.privacy import AnonymityCheck
+from sidelight.report.text import Strong, TextTable, Told, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.anonymize._check import AnonymityCheckRun

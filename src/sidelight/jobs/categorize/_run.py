@@ -30,10 +30,10 @@ from sidelight.jobs._method import (
 from sidelight.jobs._table._knowledge import knowledge_about
 from sidelight.jobs._table._model import Model, fill_model
 from sidelight.jobs._table._run import Outcome
-from sidelight.jobs._tell import Told
 from sidelight.jobs.categorize._request import CategorizeRequest
 from sidelight.preparation import TextPreparer
 from sidelight.preparation.inner import as_source
+from sidelight.report.text import Told
 
 #: Words of a category that are told.
 TOP_WORDS = 10

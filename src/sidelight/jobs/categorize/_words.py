@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sidelight._words import SCORES, counted, format_number, listed
 from sidelight.jobs._parts import MAX_CLUSTERS
-from sidelight.jobs._tell import Strong, TextTable, Told, text_table
+from sidelight.report.text import Strong, TextTable, Told, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.categorize._run import CategorizeRun

@@ -25,8 +25,8 @@ from sidelight.jobs._table._features import make_features
 from sidelight.jobs._table._knowledge import read_knowledge
 from sidelight.jobs._table._request import several
 from sidelight.jobs._table._rows import read_rows
-from sidelight.jobs._tell import Told
 from sidelight.jobs.check._request import CheckRequest
+from sidelight.report.text import Told
 
 MEANINGS = {
     "coverage": "of the rows are in some constraint (coverage)",

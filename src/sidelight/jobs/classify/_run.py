@@ -30,9 +30,9 @@ from sidelight.jobs._table._classes import Classified
 from sidelight.jobs._table._estimator import BASE
 from sidelight.jobs._table._request import prepare as prepare_table
 from sidelight.jobs._table._run import Prepared, Run
-from sidelight.jobs._tell import Told
 from sidelight.jobs.classify._request import ClassifyRequest
 from sidelight.pictures.classes._decisions import Decisions, class_codes, fitted_decisions
+from sidelight.report.text import Told
 
 if TYPE_CHECKING:
     from sidelight.jobs.classify._contrast import Contrast

@@ -24,7 +24,6 @@ from sidelight.jobs._options import fields_of
 from sidelight.jobs._table._estimator import make_estimator
 from sidelight.jobs._table._knowledge import knowledge_about
 from sidelight.jobs._table._model import Model, fill_model
-from sidelight.jobs._tell import Told
 from sidelight.jobs.cocluster._knowledge import (
     column_knowledge,
     cross_knowledge,
@@ -34,6 +33,7 @@ from sidelight.jobs.cocluster._knowledge import (
 from sidelight.jobs.cocluster._request import DEFAULT, CoclusterRequest
 from sidelight.jobs.cocluster._table import read_binary
 from sidelight.preparation import BinaryPreparer
+from sidelight.report.text import Told
 
 #: Fields of a request that are parameters of some methods.
 PARAMETERS = ("min_rows", "min_columns", "overlap")

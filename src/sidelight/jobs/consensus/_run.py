@@ -16,9 +16,9 @@ from sidelight.io.inner import class_values
 from sidelight.jobs._graph import GraphRun, objects_table, read_columns
 from sidelight.jobs._method import estimator_for, method_for, timed_fit
 from sidelight.jobs._table._knowledge import read_knowledge
-from sidelight.jobs._tell import Told
 from sidelight.jobs.consensus._facts import Partition, describe_partitions
 from sidelight.jobs.consensus._request import ConsensusRequest
+from sidelight.report.text import Told
 
 #: Partitions with missing rows that are named.
 MAX_GAPS = 5

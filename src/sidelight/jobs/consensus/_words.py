@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sidelight._words import counted
 from sidelight.jobs._graph import graph_heading, largest_table
 from sidelight.jobs._parts import MAX_COLUMNS, ending
-from sidelight.jobs._tell import Told, text_table
+from sidelight.report.text import Told, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.consensus._run import ConsensusRun

@@ -26,9 +26,9 @@ from sidelight.jobs._method import (
 )
 from sidelight.jobs._table._features import IN_MEMORY
 from sidelight.jobs._table._knowledge import knowledge_about
-from sidelight.jobs._tell import Told
 from sidelight.jobs.correlate._facts import worst_disagreements
 from sidelight.jobs.correlate._request import CorrelateRequest
+from sidelight.report.text import Told
 
 #: Parameter that says what it costs to join two objects that were not compared.
 ABSENT = "absent"

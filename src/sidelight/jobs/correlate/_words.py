@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sidelight._words import counted, format_number
 from sidelight.jobs._graph import graph_heading, largest_table
 from sidelight.jobs._parts import ending
-from sidelight.jobs._tell import Strong, Told, text_table
+from sidelight.report.text import Strong, Told, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.correlate._run import CorrelateRun

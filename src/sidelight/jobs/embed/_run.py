@@ -16,7 +16,6 @@ from sidelight.jobs._parts import heading
 from sidelight.jobs._table._estimator import named_method
 from sidelight.jobs._table._request import prepare as prepare_table
 from sidelight.jobs._table._run import Prepared, Run
-from sidelight.jobs._tell import Told, text_table
 from sidelight.jobs.embed._maps import (
     MEASURES,
     check_map_options,
@@ -27,6 +26,7 @@ from sidelight.jobs.embed._maps import (
 )
 from sidelight.jobs.embed._request import EmbedRequest
 from sidelight.jobs.embed._views import ViewsRun, run_views
+from sidelight.report.text import Told, text_table
 
 
 def prepare(request: EmbedRequest) -> Prepared | ViewsRun:

@@ -24,8 +24,8 @@ from sidelight.io.inner import check_table_path, close_names, column_names, writ
 from sidelight.jobs._outputs import PathLike
 from sidelight.jobs._table._estimator import make_estimator
 from sidelight.jobs._table._run import Outcome, names_out
-from sidelight.jobs._tell import Strong, Told, text_table
 from sidelight.preparation.inner import check_scale
+from sidelight.report.text import Strong, Told, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.embed._request import EmbedRequest

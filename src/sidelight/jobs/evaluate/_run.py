@@ -19,8 +19,8 @@ from sidelight.io.inner import alike_hint, position_of, quoted
 from sidelight.jobs._outputs import PathLike
 from sidelight.jobs._parts import score_table, violation_lines
 from sidelight.jobs._result import Result
-from sidelight.jobs._tell import Told
 from sidelight.jobs.evaluate._request import EvaluateRequest
+from sidelight.report.text import Told
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,8 @@ from sidelight.jobs._parts import MAX_CLUSTERS
 from sidelight.jobs._result import Result, Writer
 from sidelight.jobs._table._explain import explain, explanation_facts
 from sidelight.jobs._table._model import Model, load_model
-from sidelight.jobs._tell import Strong, Told, text_table
 from sidelight.jobs.explain._request import ExplainRequest
+from sidelight.report.text import Strong, Told, text_table
 
 #: Largest number of traits of a cluster that are listed.
 MAX_TRAITS = 8

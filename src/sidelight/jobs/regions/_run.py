@@ -22,8 +22,8 @@ from sidelight.jobs._options import write_numbers
 from sidelight.jobs._table._request import prepare as prepare_rows
 from sidelight.jobs._table._request import several
 from sidelight.jobs._table._run import Prepared, Run
-from sidelight.jobs._tell import Told
 from sidelight.jobs.regions._request import RegionsRequest
+from sidelight.report.text import Told
 
 
 @dataclass(frozen=True, eq=False, repr=False)

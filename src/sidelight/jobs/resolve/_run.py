@@ -36,7 +36,6 @@ from sidelight.jobs._method import (
 )
 from sidelight.jobs._options import fields_of
 from sidelight.jobs._table._knowledge import read_knowledge
-from sidelight.jobs._tell import Told
 from sidelight.jobs.resolve._facts import doubtful_pairs
 from sidelight.jobs.resolve._request import ResolveRequest
 from sidelight.pictures.relational._curve import ResolutionCurve, curve_of, threshold_of
@@ -168,30 +167,6 @@ class ResolveRun(GraphRun):
             for name in DOUBTFUL
         }
         write_columns(columns, path, spreadsheet_safe=spreadsheet_safe)
-
-    def tell(self) -> list[Told]:
-        """Return which pairs were compared, the largest entities and the pairs in doubt."""
-        from sidelight.jobs.resolve._words import words
-
-        return words(self)
-
-    def _page(self) -> str:
-        from sidelight.jobs.resolve._page import render_resolution
-
-        return render_resolution(
-            estimator=self.estimator,
-            ids=self.data.ids,
-            texts=self.row_texts(),
-            constraints=self.knowledge,
-            blocking=self.blocking_lines(),
-            doubtful=self.doubtful(),
-            curve=self.curve,
-            truth=self.truth_codes,
-            title=self.title,
-            settings={"data": str(self.data.path), "groups": self.request.groups or "none"},
-            command=self.request.command_line(),
-            seconds=self.seconds,
-        )
 
 
 def prepare(request: ResolveRequest) -> ResolveRun:

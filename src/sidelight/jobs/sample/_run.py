@@ -13,8 +13,8 @@ from sidelight.io import Table, read_table
 from sidelight.jobs._outputs import PathLike
 from sidelight.jobs._parts import knowledge_text
 from sidelight.jobs._result import Result, Writer
-from sidelight.jobs._tell import Told
 from sidelight.jobs.sample._request import SampleRequest
+from sidelight.report.text import Told
 
 
 @dataclass(frozen=True, eq=False)
