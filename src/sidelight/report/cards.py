@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from markupsafe import Markup, escape
 
 from sidelight.pictures._picture import Picture
 from sidelight.pictures._run import SHOWN_ID_LENGTH, shorten
 from sidelight.pictures.svg._render import svg_of
-from sidelight.report.text import TextTable
+from sidelight.report.text import TextTable, text_table
+
+if TYPE_CHECKING:
+    from sidelight.report.tables import Tally
 
 #: Longest name of a group, and longest member of a list, that is not cut.
 MAX_NAME, MAX_MEMBER = 24, 32
@@ -208,6 +211,28 @@ def _cell(told: TextTable, column: int, value: object, scope: str) -> Markup:
     if cell.title:
         attributes += html(' title="{}"', cell.title)
     return html("<{0}{1}>{2}</{0}>", Markup(tag), attributes, escape(cell.content))
+
+
+def table_card(
+    title: str, told: TextTable, *blocks: Block, css: str = "scores", size: str = "full"
+) -> Markup:
+    """Return a card with a table that moves within it where it is wide or long."""
+    return card(title, table(told, css=css, scroll="scroll tall", label=title), *blocks, size=size)
+
+
+def tally_table(kinds: Iterable[Tally]) -> Markup:
+    """Return how many statements of every kind were made, and how many of them are kept."""
+    rows = [
+        (
+            one.plural,
+            f"{one.stated:,}",
+            Cell(f"{one.violated:,}", "bad" if one.violated else ""),
+            meter(one.satisfied_share, f"{one.percent} satisfied", one.percent),
+        )
+        for one in kinds
+    ]
+    headers, sides = ("Kind", "Stated", "Violated", "Satisfied"), ("left", "right", "right", "left")
+    return table(text_table(*headers, rows=rows, justify=sides), css="tally")
 
 
 # --- what stands in cells and notes -------------------------------------------------------------

@@ -47,7 +47,7 @@ class CoclusterRun(LabeledRun):
 
     Attributes
     ----------
-    method, estimator, data, knowledge, seconds, notes, files
+    method, estimator, data, knowledge, seconds, notes
         The fitted estimator, and what it was given; ``data`` holds the rows, their ids and, as
         feature names, those of the columns.
     request : CoclusterRequest
@@ -234,7 +234,6 @@ def prepare(request: CoclusterRequest) -> CoclusterRun:
         knowledge=knowledge,
         seconds=seconds,
         notes=notes,
-        files=tuple(request.inputs),
         request=request,
         X=X,
         preparer=found.preparer,

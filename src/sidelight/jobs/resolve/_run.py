@@ -55,7 +55,7 @@ class ResolveRun(GraphRun):
 
     Attributes
     ----------
-    method, estimator, data, knowledge, seconds, notes, files
+    method, estimator, data, knowledge, seconds, notes
         As in every run about a graph: the fitted estimator, and what it was given.
     request : ResolveRequest
         What was asked for.
@@ -188,7 +188,6 @@ def prepare(request: ResolveRequest) -> ResolveRun:
         knowledge=knowledge,
         seconds=seconds,
         notes=(*data.notes, *knowledge.notes),
-        files=tuple(request.inputs),
         request=request,
         table=table,
         groups=groups,
