@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Longest name of a group, and longest member of a list, that is not cut.
 MAX_NAME, MAX_MEMBER = 24, 32
+#: Groups in a legend or across a table.
+MAX_GROUPS = 50
 #: Names beyond this length are told whole when the pointer rests on them, up to the second one.
 MAX_ID, MAX_TITLE = 48, 400
 
@@ -131,6 +133,29 @@ def figure(title: object, picture: Picture | Markup, *blocks: Block, size: str =
     name = html("card {}", size) if size else "card"
     head = html("<figcaption><h2>{}</h2></figcaption>", title)
     return html('<figure class="{}">{}{}{}</figure>', name, head, drawn, body(blocks))
+
+
+class Panel(NamedTuple):
+    """A picture with its heading and a note, which stands in a card or beside others in one.
+
+    Attributes
+    ----------
+    title : str
+        Its heading.
+    picture : Picture or Markup
+        The picture.
+    note : str or Markup
+        What stands below it.
+    """
+
+    title: str
+    picture: Picture | Markup
+    note: Markup | str = ""
+
+
+def figures(*panels: Panel | None, size: str = "") -> Markup:
+    """Return a card for each of some pictures."""
+    return joined(figure(one.title, one.picture, one.note, size=size) for one in panels if one)
 
 
 def side(*cards: Markup | None, css: str = "side") -> Markup:
@@ -246,7 +271,7 @@ def group(number: int, name: str, limit: int = MAX_NAME) -> Markup:
 
 
 def row_id(name: str, limit: int = SHOWN_ID_LENGTH) -> Markup:
-    """Return the id of a row; a long one is told whole when the pointer rests on it."""
+    """Return the id of a row; a long one is shown whole when the pointer rests on it."""
     whole = html(' title="{}"', shorten(name, MAX_TITLE)) if len(name) > MAX_ID else ""
     return html('<span class="id"{}>{}</span>', whole, shorten(name, limit))
 

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from sidelight._typing import Array, IntArray
-from sidelight._words import SCORES
-from sidelight.constraints import Constraints
+from sidelight._typing import Array
+from sidelight._words import SCORES, format_number
 from sidelight.pictures._bars import named_bars
+from sidelight.pictures._progress import by_step, first_step
 from sidelight.report import sections
-from sidelight.report.cards import Cell, body, card, figure, members, table_card
+from sidelight.report.cards import Cell, Panel, body, card, figure, members, table_card
 from sidelight.report.sections import Section
 from sidelight.report.tables import settings_of, versions
 from sidelight.report.templates import KIT, render, resource
@@ -233,19 +233,15 @@ def agreement_card(found: Any) -> Markup | None:
     return card("Agreement with the truth", text_table(*headers, rows=rows), said, size="")
 
 
-def agreement(truth: IntArray | None, labels: Array, known: Constraints) -> list[Section]:
-    """Scores against the truth, over all rows and over those that no statement mentions."""
-    if truth is None or not (truth >= 0).any():
-        return []
-    from sidelight.evaluation import constrained_scores
-
-    found = constrained_scores(truth, labels, known)
-    apart = found.get("unconstrained", {})
-    return [
-        {
-            "name": title,
-            "overall": f"{found['all'][name]:.3f}",
-            "unmentioned": f"{apart[name]:.3f}" if name in apart else None,
-        }
-        for name, title in SCORES.items()
-    ]
+def objective_panel(estimator: Any) -> Panel | None:
+    """Draw the minimized objective, or the log-likelihood, by iteration."""
+    title = "Objective"
+    history = np.asarray(getattr(estimator, "history_", ()), dtype=np.float64).ravel()
+    if hasattr(estimator, "score_samples"):  # a density: likelihoods rise
+        title, history = "Log-likelihood per row", -history
+    finite = history[np.isfinite(history)]
+    if not len(finite):
+        return None
+    ends = f"From {format_number(finite[0])} to {format_number(finite[-1])}."
+    picture = by_step({title: history}, title, first=first_step(estimator))
+    return Panel(picture.title, picture, ends)

@@ -24,6 +24,7 @@ from sidelight.jobs._options import fields_of
 from sidelight.jobs._table._estimator import make_estimator
 from sidelight.jobs._table._knowledge import knowledge_about
 from sidelight.jobs._table._model import Model, fill_model
+from sidelight.jobs.cocluster._facts import Described, broken_cross_links, describe
 from sidelight.jobs.cocluster._knowledge import (
     column_knowledge,
     cross_knowledge,
@@ -33,7 +34,6 @@ from sidelight.jobs.cocluster._knowledge import (
 from sidelight.jobs.cocluster._request import DEFAULT, CoclusterRequest
 from sidelight.jobs.cocluster._table import read_binary
 from sidelight.preparation import BinaryPreparer
-from sidelight.report.text import Told
 
 #: Fields of a request that are parameters of some methods.
 PARAMETERS = ("min_rows", "min_columns", "overlap")
@@ -83,37 +83,32 @@ class CoclusterRun(LabeledRun):
         return self.column_knowledge.violations(self.column_labels)
 
     @cached_property
-    def described(self) -> Any:
+    def described(self) -> Described:
         """Blocks, measures and heaviest columns, as the report shows them."""
-        from sidelight.jobs.cocluster._facts import describe
-
         return describe(
-            self.estimator,
-            self.X,
-            row_order=self.row_order,
-            column_order=self.column_order,
+            self.estimator, self.X, row_order=self.row_order, column_order=self.column_order
         )
+
+    @cached_property
+    def broken_cross_links(self) -> list[tuple[str, int, int]]:
+        """Links between a row and a column, by position, that are not kept."""
+        return broken_cross_links(self.cross, self.labels, self.column_labels)
 
     def cross_violations(self) -> list[tuple[str, Any, str]]:
         """Links between a row and a column that are not kept: kind, row, column."""
-        from sidelight.jobs.cocluster._facts import broken_cross_links
-
-        broken = broken_cross_links(self.cross, self.labels, self.column_labels)
-        names = self.data.feature_names
-        ids = self.data.row_ids
-        return [(kind, ids[row].item(), names[column]) for kind, row, column in broken]
+        names, ids = self.data.feature_names, self.data.row_ids
+        return [(kind, ids[row].item(), names[at]) for kind, row, at in self.broken_cross_links]
 
     def _own_facts(self) -> dict[str, Any]:
-        model, told = self.estimator, self.described
+        told = self.described
         ids, names = self.data.row_ids, self.data.feature_names
-        ended = ("objective", "n_iter", "converged", "n_concepts")
         return {
             "n_columns": len(names),
             "n_ones": int(told.blocks.ones.sum()),
             "density": told.blocks.overall,
             "sizes": self.sizes,
             "column_sizes": told.column_sizes,
-            **{name: getattr(model, f"{name}_", None) for name in ended},
+            **self.fitted("objective", "n_iter", "converged", "n_concepts"),
             "coclusters": [
                 {
                     "cluster": one.number,
@@ -172,33 +167,6 @@ class CoclusterRun(LabeledRun):
         columns = dict(zip(COLUMN_LABELS, values, strict=True))
         fill_overlapping(
             path, columns, self.memberships("column"), spreadsheet_safe=spreadsheet_safe
-        )
-
-    def tell(self) -> list[Told]:
-        """Return sizes, heaviest columns, measures and what is kept, as lines and tables."""
-        from sidelight.jobs.cocluster._words import words
-
-        return words(self)
-
-    def _page(self) -> str:
-        from sidelight.jobs.cocluster._page import render_coclusters
-
-        return render_coclusters(
-            estimator=self.estimator,
-            X=self.X,
-            described=self.described,
-            ids=self.data.ids,
-            columns=self.data.feature_names,
-            constraints=self.knowledge,
-            column_constraints=self.column_knowledge,
-            cross=self.cross,
-            row_order=self.row_order,
-            column_order=self.column_order,
-            truth=self.truth_codes,
-            title=self.title,
-            settings={"data": str(self.data.path)},
-            command=self.request.command_line(),
-            seconds=self.seconds,
         )
 
 
