@@ -19,7 +19,7 @@ from sidelight.constraints import Constraints, CrossLinks, Ordering, Violations
 from sidelight.exceptions import InvalidRequest
 from sidelight.io.inner import CLUSTER, COLUMN_LABELS, ID, fill_overlapping
 from sidelight.jobs._labeled import LabeledRun
-from sidelight.jobs._method import method_for, timed_fit
+from sidelight.jobs._method import method_for, timed_fit, with_options
 from sidelight.jobs._options import fields_of
 from sidelight.jobs._table._estimator import make_estimator
 from sidelight.jobs._table._knowledge import knowledge_about
@@ -214,24 +214,20 @@ def prepare(request: CoclusterRequest) -> CoclusterRun:
 
 def _estimator(method: Method, request: CoclusterRequest) -> Any:
     """The estimator with the options that are its parameters."""
-    name = method.cls.__name__
     if request.k is None:
         raise InvalidRequest(
-            f"say how many co-clusters {name} is to find: {worded('k=3', '-k 3')}, for example."
+            f"say how many co-clusters {method.cls.__name__} is to find: "
+            f"{worded('k=3', '-k 3')}, for example."
         )
     if "binarize" in request.settings:
         raise InvalidRequest(f"use {worded('above=', '--above')} for binarize.")
-    settings = dict(request.settings)
-    for parameter in PARAMETERS:
-        value, option = getattr(request, parameter), fields_of(CoclusterRequest)[parameter].names[0]
-        if value is None:
-            continue
-        if parameter not in declared(method.cls):
-            said = worded(parameter, option)
-            raise InvalidRequest(f"{name} has no use for {said}: leave it out.")
-        if parameter in settings:
-            raise InvalidRequest(f"{worded(parameter, option)} is given twice.")
-        settings[parameter] = value
+    own = {name: getattr(request, name) for name in PARAMETERS}
+    given = {name: value for name, value in own.items() if value is not None}
+    for name in given:
+        if name not in declared(method.cls):
+            said = worded(name, fields_of(CoclusterRequest)[name].names[0])
+            raise InvalidRequest(f"{method.cls.__name__} has no use for {said}: leave it out.")
+    settings = with_options(request, given)
     return make_estimator(method, settings=settings, seed=request.seed, k=request.k)
 
 
