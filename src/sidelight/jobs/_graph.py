@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sidelight._words import counted, format_number, worded
+from sidelight._words import counted, format_number
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table, read_table
 from sidelight.io.inner import table_of_columns
@@ -32,28 +32,13 @@ def objects_table(ids: Any, n_objects: int, path: Path, nodes: Table | None) -> 
     return Table(np.empty((n_objects, 0)), ids, (), path, **known)
 
 
-def read_objects(
-    nodes: Any, *, id_column: str | None, truth: str | None = None, source: str | None = None
-) -> Table:
-    """Read ids of objects, their true classes, and (as labels) their sources."""
-    data = _read(
-        nodes, "objects", id_column=id_column, truth_column=truth, label_column=source, columns=[]
-    )
-    if data.ids is None:
-        raise InvalidRequest(
-            f"no column of {data.path} names the objects; say which one does with "
-            f"{worded('id_column=', '--id-column')}."
-        )
-    return data
-
-
 def read_columns(data: Any, what: str, **roles: Any) -> Table:
     """Read columns of any type from a file or a data frame; ``what`` names what its rows are.
 
     ``roles`` are ``id_column``, ``truth_column``, ``columns`` and ``drop`` of
     :func:`sidelight.io.read_table`.
     """
-    found = _read(data, what, as_columns=True, **roles)
+    found = read_roles(data, what, as_columns=True, **roles)
     if found.columns is None:
         raise SidelightError(
             f"{found.path} has no names of columns; give the {what} as a table (.csv, .tsv, "
@@ -62,7 +47,8 @@ def read_columns(data: Any, what: str, **roles: Any) -> Table:
     return found
 
 
-def _read(data: Any, what: str, *, as_columns: bool = False, **roles: Any) -> Table:
+def read_roles(data: Any, what: str, *, as_columns: bool = False, **roles: Any) -> Table:
+    """Read columns that have roles from a file or a data frame, as :func:`read_columns` does."""
     if isinstance(data, str | os.PathLike):
         return read_table(data, as_columns=as_columns, **roles)
     if not is_frame(data):
