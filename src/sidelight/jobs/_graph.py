@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,10 @@ OPTIMAL = "proven optimal"
 
 def objects_table(ids: Any, n_objects: int, path: Path, nodes: Table | None) -> Table:
     """Return a table of objects without attributes; ``nodes`` has their true classes."""
-    known = {} if nodes is None else {"truth": nodes.truth, "truth_column": nodes.truth_column}
-    return Table(np.empty((n_objects, 0)), ids, (), path, **known)
+    data = Table(np.empty((n_objects, 0)), ids, (), path)
+    if nodes is None:
+        return data
+    return replace(data, truth=nodes.truth, truth_column=nodes.truth_column)
 
 
 def read_columns(data: Any, what: str, **roles: Any) -> Table:
