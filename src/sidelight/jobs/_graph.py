@@ -14,9 +14,10 @@ from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table, read_table
 from sidelight.io.inner import table_of_columns
 from sidelight.jobs._labeled import LabeledRun
+from sidelight.jobs._parts import ending
 from sidelight.jobs._table._features import IN_MEMORY, is_frame
 from sidelight.preparation.inner import as_source
-from sidelight.report.text import Line, Strong, TextTable, text_table
+from sidelight.report.text import Strong, TextTable, Told, text_table
 
 #: Clusters that the terminal lists.
 MAX_LISTED = 10
@@ -25,9 +26,10 @@ CLOSED = 1e-9
 OPTIMAL = "proven optimal"
 
 
-def objects_table(ids: Any, n_objects: int, path: Path, **fields: Any) -> Table:
-    """Return a table of objects without attributes."""
-    return Table(np.empty((n_objects, 0)), ids, (), path, **fields)
+def objects_table(ids: Any, n_objects: int, path: Path, nodes: Table | None) -> Table:
+    """Return a table of objects without attributes; ``nodes`` has their true classes."""
+    known = {} if nodes is None else {"truth": nodes.truth, "truth_column": nodes.truth_column}
+    return Table(np.empty((n_objects, 0)), ids, (), path, **known)
 
 
 def read_objects(
@@ -89,13 +91,15 @@ def gap_text(estimator: Any) -> str:
     return f"within {format_number(100 * (cost - bound) / cost, 2)} % of optimal"
 
 
-def graph_heading(found: GraphRun, noun: str, text: str) -> Line:
-    """Return method, data, number of objects, and what came out."""
+def graph_words(found: GraphRun, noun: str, text: str, *parts: Told) -> list[Told]:
+    """Return method, data, number of objects and what came out, parts, and what was kept."""
     size = counted(found.data.n_rows, noun)
-    return (
+    heading = (
         Strong(type(found.estimator).__name__),
         f" on {found.data.path}: {size}, {text} in {found.seconds:.2f} s",
     )
+    kept = ending(found.knowledge, found.violations, found.scores, found.data)
+    return [heading, *parts, *kept]
 
 
 def largest_table(found: GraphRun, noun: str, many: str) -> TextTable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -38,8 +38,6 @@ class LabeledRun(Outcome):
         Time of the fit.
     notes : tuple of str
         Decisions made on the way, as sentences for the user.
-    files : tuple of Path
-        Files that were read.
     request : Request
         What was asked for.
     """
@@ -50,7 +48,6 @@ class LabeledRun(Outcome):
     knowledge: Constraints
     seconds: float
     notes: tuple[str, ...]
-    files: tuple[Path, ...]
 
     request: Any = field(kw_only=True)
     features: Any = field(default=None, kw_only=True)  # none are made
@@ -90,6 +87,10 @@ class LabeledRun(Outcome):
         """Title of the page: data and method."""
         return f"{self.data.path.name}: {type(self.estimator).__name__}"
 
+    def fitted(self, *names: str) -> dict[str, Any]:
+        """Return what the estimator found, by name; None for what it has not."""
+        return {name: getattr(self.estimator, f"{name}_", None) for name in names}
+
     def facts(self) -> dict[str, Any]:
         """Return what came out as plain values."""
         return {
@@ -112,7 +113,8 @@ class LabeledRun(Outcome):
     @property
     def inputs(self) -> Iterable[PathLike]:
         """Files that were read, which no output may replace."""
-        return self.files
+        files: Iterable[PathLike] = self.request.inputs
+        return files
 
     def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         fill_labels = partial(self._fill_labels, spreadsheet_safe=spreadsheet_safe)
@@ -127,7 +129,12 @@ class LabeledRun(Outcome):
         return page
 
     def page_of(
-        self, package: str, *, settings: Mapping[str, Any] | None = None, **own: Any
+        self,
+        package: str,
+        *,
+        settings: Mapping[str, Any] | None = None,
+        styles: Sequence[str] = ("page.css",),
+        **own: Any,
     ) -> Page:
         """Return a page with the heading, settings and command that pages of clusters have."""
         from sidelight.report.page import Page
@@ -140,6 +147,6 @@ class LabeledRun(Outcome):
             command=self.request.command_line(),
             seconds=self.seconds,
             package=package,
-            styles=["page.css"],
+            styles=styles,
             **own,
         )

@@ -10,6 +10,7 @@ from typing import Any
 from sidelight._words import set_by, worded
 from sidelight.catalog import Method
 from sidelight.exceptions import InvalidRequest
+from sidelight.jobs._options import fields_of
 from sidelight.jobs._table._estimator import make_estimator, named_method
 
 PathLike = str | os.PathLike[str]
@@ -36,6 +37,16 @@ def check_takes(method: Method, knowledge: str, option: tuple[str, str]) -> None
         raise InvalidRequest(
             f"{method.cls.__name__} has no use for {knowledge}: leave {worded(*option)} out."
         )
+
+
+def with_options(request: Any, own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings with ``own``, the given parameters that have options of their own."""
+    for name in own:
+        if name in request.settings:
+            option = fields_of(type(request))[name].names[0]
+            where = worded(f"as {name}= and in settings", f"by {option} and by --set")
+            raise InvalidRequest(f"{name} is given twice: {where}.")
+    return {**request.settings, **own}
 
 
 def timed_fit(method: Method, estimator: Any, X: Any, **beside: Any) -> float:

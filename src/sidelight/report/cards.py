@@ -328,7 +328,7 @@ def groups_across(groups: Partition, shown: Iterable[int]) -> list[Markup]:
 
 
 def row_id(name: str, limit: int = SHOWN_ID_LENGTH) -> Markup:
-    """Return the id of a row; a long one is told whole when the pointer rests on it."""
+    """Return the id of a row; a long one is shown whole when the pointer rests on it."""
     whole = html(' title="{}"', shorten(name, MAX_TITLE)) if len(name) > MAX_ID else ""
     return html('<span class="id"{}>{}</span>', whole, shorten(name, limit))
 

@@ -348,8 +348,7 @@ def largest_card(labels: Array, ids: Any, noun: str, *, size: str) -> Markup:
     ]
     sides = ("left", "right", "left")
     told = text_table("Cluster", noun, "Members", rows=rows, justify=sides)
-    title = "Largest clusters"
-    return card(title, table(told, scroll="scroll tall", label=title), size=size)
+    return table_card("Largest clusters", told, size=size)
 
 
 def agreement_card(found: Any) -> Markup | None:
@@ -373,21 +372,3 @@ def objective_panel(estimator: Any) -> Panel | None:
     ends = f"From {format_number(finite[0])} to {format_number(finite[-1])}."
     picture = by_step({title: history}, title, first=first_step(estimator))
     return Panel(picture.title, picture, ends)
-
-
-def agreement(truth: IntArray | None, labels: Array, known: Constraints) -> list[Section]:
-    """Scores against the truth, over all rows and over those that no statement mentions."""
-    if truth is None or not (truth >= 0).any():
-        return []
-    from sidelight.evaluation import constrained_scores
-
-    found = constrained_scores(truth, labels, known)
-    apart = found.get("unconstrained", {})
-    return [
-        {
-            "name": title,
-            "overall": f"{found['all'][name]:.3f}",
-            "unmentioned": f"{apart[name]:.3f}" if name in apart else None,
-        }
-        for name, title in SCORES.items()
-    ]

@@ -57,6 +57,11 @@ class Cocluster:
     top: tuple[tuple[int, float], ...]
     top_rows: tuple[tuple[int, float], ...]
 
+    @property
+    def cells(self) -> tuple[str, str, str]:
+        """Numbers of rows and columns, and share of ones, as tables show them."""
+        return f"{self.n_rows:,}", f"{self.n_columns:,}", f"{self.density:.0%}"
+
 
 @dataclass(frozen=True, eq=False)
 class Described:

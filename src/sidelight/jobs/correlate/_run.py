@@ -28,7 +28,6 @@ from sidelight.jobs._table._features import IN_MEMORY
 from sidelight.jobs._table._knowledge import knowledge_about
 from sidelight.jobs.correlate._facts import worst_disagreements
 from sidelight.jobs.correlate._request import CorrelateRequest
-from sidelight.report.text import Told
 
 #: Parameter that says what it costs to join two objects that were not compared.
 ABSENT = "absent"
@@ -40,7 +39,7 @@ class CorrelateRun(GraphRun):
 
     Attributes
     ----------
-    method, estimator, data, knowledge, seconds, notes, files
+    method, estimator, data, knowledge, seconds, notes
         As in every run about a graph: the fitted estimator, and what it was given.
     request : CorrelateRequest
         What was asked for.
@@ -69,46 +68,14 @@ class CorrelateRun(GraphRun):
         return gap_text(self.estimator)
 
     def _own_facts(self) -> dict[str, Any]:
-        model = self.estimator
-        facts = {
-            name: getattr(model, f"{name}_", None)
-            for name in (
-                "objective",
-                "agreement",
-                "lower_bound",
-                "gap",
-                "absent",
-                "method",
-                "bound_method",
-            )
-        }
-        facts["found_by"] = facts.pop("method")
+        names = ("objective", "agreement", "lower_bound", "gap", "absent", "bound_method")
         return {
             "n_pairs": self.relations.n_edges,
-            **facts,
+            **self.fitted(*names),
+            "found_by": self.fitted("method")["method"],
             "largest": self.largest(10),
             "worst": self.worst(10),
         }
-
-    def tell(self) -> list[Told]:
-        """Return cost and bound, the largest clusters and the strongest disagreements."""
-        from sidelight.jobs.correlate._words import words
-
-        return words(self)
-
-    def _page(self) -> str:
-        from sidelight.jobs.correlate._page import render_correlation
-
-        return render_correlation(
-            estimator=self.estimator,
-            relations=self.relations,
-            constraints=self.knowledge,
-            truth=self.truth_codes,
-            title=self.title,
-            settings={"data": str(self.data.path)},
-            command=self.request.command_line(),
-            seconds=self.seconds,
-        )
 
 
 def prepare(request: CorrelateRequest) -> CorrelateRun:
@@ -119,19 +86,11 @@ def prepare(request: CorrelateRequest) -> CorrelateRun:
     relations = _read_pairs(request, None if nodes is None else nodes.ids)
     estimator = estimator_for(method, _settings(request, method, relations), request.seed)
     path = Path(request.pairs) if is_path(request.pairs) else IN_MEMORY
-    data = objects_table(relations.ids, relations.n_samples, path)
+    data = objects_table(relations.ids, relations.n_samples, path, nodes)
     fit_params: dict[str, Any] = {}
-    if nodes is not None:
-        data = objects_table(
-            relations.ids,
-            relations.n_samples,
-            path,
-            truth=nodes.truth,
-            truth_column=nodes.truth_column,
-        )
-        if request.sources is not None:
-            check_takes(method, "sources", ("sources=", "--source-column"))
-            fit_params["sources"] = nodes.labels
+    if nodes is not None and request.sources is not None:
+        check_takes(method, "sources", ("sources=", "--source-column"))
+        fit_params["sources"] = nodes.labels
     knowledge = knowledge_about(data, request.constraints, request.must_link, request.cannot_link)
     seconds = timed_fit(method, estimator, relations, constraints=knowledge, **fit_params)
     notes = () if nodes is None else nodes.notes
@@ -148,7 +107,6 @@ def prepare(request: CorrelateRequest) -> CorrelateRun:
             *_note_absent(request, estimator),
             *knowledge.notes,
         ),
-        files=tuple(request.inputs),
         request=request,
         relations=relations,
     )

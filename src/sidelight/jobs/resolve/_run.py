@@ -33,8 +33,8 @@ from sidelight.jobs._method import (
     is_path,
     method_for,
     timed_fit,
+    with_options,
 )
-from sidelight.jobs._options import fields_of
 from sidelight.jobs._table._knowledge import read_knowledge
 from sidelight.jobs.resolve._facts import doubtful_pairs
 from sidelight.jobs.resolve._request import ResolveRequest
@@ -55,7 +55,7 @@ class ResolveRun(GraphRun):
 
     Attributes
     ----------
-    method, estimator, data, knowledge, seconds, notes, files
+    method, estimator, data, knowledge, seconds, notes
         As in every run about a graph: the fitted estimator, and what it was given.
     request : ResolveRequest
         What was asked for.
@@ -188,7 +188,6 @@ def prepare(request: ResolveRequest) -> ResolveRun:
         knowledge=knowledge,
         seconds=seconds,
         notes=(*data.notes, *knowledge.notes),
-        files=tuple(request.inputs),
         request=request,
         table=table,
         groups=groups,
@@ -205,11 +204,7 @@ def _settings(request: ResolveRequest) -> dict[str, Any]:
         "relational_share": request.relational_share,
     }
     given = {name: value for name, value in own.items() if value is not None}
-    if both := [name for name in given if name in request.settings]:
-        name, option = both[0], fields_of(ResolveRequest)[both[0]].names[0]
-        where = worded(f"as {name}= and in settings", f"by {option} and by --set")
-        raise InvalidRequest(f"{name} is given twice: {where}.")
-    return {**request.settings, **given}
+    return with_options(request, given)
 
 
 def _comparison(name: str, how: Any) -> Any:
