@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from markupsafe import Markup, escape
 
 from sidelight.pictures._picture import Picture
 from sidelight.pictures._run import SHOWN_ID_LENGTH, shorten
 from sidelight.pictures.svg._render import svg_of
-from sidelight.report.text import TextTable
+from sidelight.report.text import Strong, TextTable
 
 #: Longest name of a group, and longest member of a list, that is not cut.
 MAX_NAME, MAX_MEMBER = 24, 32
@@ -109,6 +109,21 @@ def card(
     named = html(' id="{}"', id) if id else ""
     name = html("card {}", size) if size else "card"
     return html('<section class="{}"{}>{}{}</section>', name, named, head, body(blocks))
+
+
+def table_card(
+    title: str,
+    told: TextTable,
+    *blocks: Block,
+    css: str = "scores",
+    scroll: str = "scroll",
+    **rest: Any,
+) -> Markup:
+    """Return a card with a wide or long table that moves within it, below it notes.
+
+    ``css`` and ``scroll`` are those of :func:`table`, ``rest`` goes to :func:`card`.
+    """
+    return card(title, table(told, css=css, scroll=scroll, label=title), *blocks, **rest)
 
 
 def body(blocks: Iterable[Block]) -> Markup:
@@ -207,7 +222,11 @@ def _cell(told: TextTable, column: int, value: object, scope: str) -> Markup:
         attributes += html(' style="--v:{}"', f"{cell.share:.3f}")
     if cell.title:
         attributes += html(' title="{}"', cell.title)
-    return html("<{0}{1}>{2}</{0}>", Markup(tag), attributes, escape(cell.content))
+    return html("<{0}{1}>{2}</{0}>", Markup(tag), attributes, _content(cell.content))
+
+
+def _content(value: object) -> Markup:
+    return strong(value) if isinstance(value, Strong) else escape(value)
 
 
 # --- what stands in cells and notes -------------------------------------------------------------

@@ -15,7 +15,7 @@ from sidelight._words import SCORES
 from sidelight.constraints import Constraints
 from sidelight.pictures._bars import named_bars
 from sidelight.report import sections
-from sidelight.report.cards import Cell, body, card, figure, members, table
+from sidelight.report.cards import Cell, body, card, figure, members, table_card
 from sidelight.report.sections import Section
 from sidelight.report.tables import settings_of, versions
 from sidelight.report.templates import KIT, render, resource
@@ -219,8 +219,7 @@ def largest_card(labels: Array, ids: Any, noun: str, *, size: str) -> Markup:
     ]
     sides = ("left", "right", "left")
     told = text_table("Cluster", noun, "Members", rows=rows, justify=sides)
-    title = "Largest clusters"
-    return card(title, table(told, scroll="scroll tall", label=title), size=size)
+    return table_card("Largest clusters", told, scroll="scroll tall", size=size)
 
 
 def agreement_card(found: Any) -> Markup | None:

@@ -157,7 +157,7 @@ class Outcome(Result):
     @property
     def inputs(self) -> Iterable[PathLike]:
         """Files that were read, which no output may replace."""
-        return [self.data.path]
+        return [self.data.path, *super().inputs]
 
     def row_values(self) -> dict[str, Any]:
         """Return ids and clusters of the rows, or their new features."""
@@ -312,11 +312,6 @@ class Run(Outcome, Prepared):
             "scores": dict(zip(names, np.asarray(self.estimator.scores_).tolist(), strict=True)),
             "ranking": dict(zip(names, np.asarray(self.estimator.ranking_).tolist(), strict=True)),
         }
-
-    @property
-    def inputs(self) -> Iterable[PathLike]:
-        """Files that were read, which no output may replace."""
-        return [self.data.path, *self.request.inputs]
 
     def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         return {

@@ -234,7 +234,6 @@ def prepare(request: CoclusterRequest) -> CoclusterRun:
         knowledge=knowledge,
         seconds=seconds,
         notes=notes,
-        files=tuple(request.inputs),
         request=request,
         X=X,
         preparer=found.preparer,

@@ -129,7 +129,6 @@ def prepare(request: ConsensusRequest) -> ConsensusRun:
         knowledge=knowledge,
         seconds=seconds,
         notes=(*table.notes, *_note_gaps(partitions, names), *knowledge.notes),
-        files=tuple(request.inputs),
         request=request,
         partitions=partitions,
         names=tuple(names),

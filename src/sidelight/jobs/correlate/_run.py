@@ -148,7 +148,6 @@ def prepare(request: CorrelateRequest) -> CorrelateRun:
             *_note_absent(request, estimator),
             *knowledge.notes,
         ),
-        files=tuple(request.inputs),
         request=request,
         relations=relations,
     )

@@ -22,6 +22,7 @@ from sidelight.report.cards import (
     small,
     strong,
     table,
+    table_card,
 )
 from sidelight.report.page import (
     MAX_MEMBERS,
@@ -164,8 +165,7 @@ def _doubtful(found: ResolveRun) -> Markup | None:
     sides = ("left", "left", "right", "right", "right", "left")
     shown = text_table(*headers, "What would decide it", rows=rows, justify=sides)
     asked = html("Nearest to the threshold first. <code>sidelight ask</code> asks about them.")
-    title = "Doubtful pairs"
-    return card(title, table(shown, scroll="scroll tall", label=title), note(asked))
+    return table_card("Doubtful pairs", shown, note(asked), scroll="scroll tall")
 
 
 def _rates(found: ResolveRun) -> Markup | None:

@@ -28,13 +28,14 @@ from sidelight.io.inner import (
 )
 from sidelight.jobs._graph import GraphRun, read_columns
 from sidelight.jobs._method import (
+    check_different,
+    check_given_once,
     check_takes,
     estimator_for,
     is_path,
     method_for,
     timed_fit,
 )
-from sidelight.jobs._options import fields_of
 from sidelight.jobs._table._knowledge import read_knowledge
 from sidelight.jobs.resolve._facts import doubtful_pairs
 from sidelight.jobs.resolve._request import ResolveRequest
@@ -188,7 +189,6 @@ def prepare(request: ResolveRequest) -> ResolveRun:
         knowledge=knowledge,
         seconds=seconds,
         notes=(*data.notes, *knowledge.notes),
-        files=tuple(request.inputs),
         request=request,
         table=table,
         groups=groups,
@@ -205,10 +205,7 @@ def _settings(request: ResolveRequest) -> dict[str, Any]:
         "relational_share": request.relational_share,
     }
     given = {name: value for name, value in own.items() if value is not None}
-    if both := [name for name in given if name in request.settings]:
-        name, option = both[0], fields_of(ResolveRequest)[both[0]].names[0]
-        where = worded(f"as {name}= and in settings", f"by {option} and by --set")
-        raise InvalidRequest(f"{name} is given twice: {where}.")
+    check_given_once(request, given)
     return {**request.settings, **given}
 
 
@@ -284,9 +281,7 @@ def _flat(keys: Sequence[Any]) -> list[Any]:
 def _check_roles(request: ResolveRequest, special: Sequence[str]) -> None:
     roles = [*special, request.id_column, request.truth]
     named = [name for name in roles if name is not None]
-    twice = [name for name in named if named.count(name) > 1]
-    if twice:
-        raise InvalidRequest(f"the column {twice[0]!r} cannot be two things at once.")
+    check_different(named)
     both = [name for name in request.compare if name in named]
     if both:
         raise InvalidRequest(
