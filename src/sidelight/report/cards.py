@@ -116,10 +116,10 @@ def table_card(
     told: TextTable,
     *blocks: Block,
     css: str = "scores",
-    scroll: str = "scroll",
+    scroll: str = "scroll tall",
     **rest: Any,
 ) -> Markup:
-    """Return a card with a wide or long table that moves within it, below it notes.
+    """Return a card with a table that moves within it where it is wide or long, below it notes.
 
     ``css`` and ``scroll`` are those of :func:`table`, ``rest`` goes to :func:`card`.
     """

@@ -11,7 +11,7 @@ import numpy as np
 from markupsafe import Markup
 
 from sidelight._typing import Array, IntArray
-from sidelight._words import SCORES
+from sidelight._words import SCORES, score_rows
 from sidelight.constraints import Constraints
 from sidelight.pictures._bars import named_bars
 from sidelight.report import sections
@@ -219,7 +219,7 @@ def largest_card(labels: Array, ids: Any, noun: str, *, size: str) -> Markup:
     ]
     sides = ("left", "right", "left")
     told = text_table("Cluster", noun, "Members", rows=rows, justify=sides)
-    return table_card("Largest clusters", told, scroll="scroll tall", size=size)
+    return table_card("Largest clusters", told, size=size)
 
 
 def agreement_card(found: Any) -> Markup | None:
@@ -228,7 +228,7 @@ def agreement_card(found: Any) -> Markup | None:
         return None
     both = [found.scores[which] for which in ("all", "unconstrained") if which in found.scores]
     headers = ("Score", "All", "Not mentioned")[: 1 + len(both)]
-    rows = [(title, *(f"{one[name]:.3f}" for one in both)) for name, title in SCORES.items()]
+    rows = score_rows(*both)
     said = "Not mentioned: over those that no statement mentions." if len(both) > 1 else ""
     return card("Agreement with the truth", text_table(*headers, rows=rows), said, size="")
 

@@ -62,7 +62,7 @@ def text_table(
     **layout: Any,
 ) -> TextTable:
     """Make a table; by default columns after the first are numbers, to the right."""
-    cells = tuple(tuple(row) for row in rows)
+    cells = tuple(row if isinstance(row, tuple) else tuple(row) for row in rows)
     return TextTable(headers, cells, title, tuple(justify), **layout)
 
 

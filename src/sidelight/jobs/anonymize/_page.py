@@ -199,14 +199,16 @@ def _columns(found: AnonymizeRun) -> Markup:
         "Values before",
         "Values published",
     )
-    return table_card("How generalized columns look", text_table(*headers, rows=rows))
+    return table_card(
+        "How generalized columns look", text_table(*headers, rows=rows), scroll="scroll"
+    )
 
 
 def _sensitive(check: AnonymityCheck, size: str) -> Markup | None:
     if not check.sensitive:
         return None
     title = "Sensitive columns among rows that are alike"
-    return table_card(title, sensitive_table(check), T_CLOSENESS, size=size)
+    return table_card(title, sensitive_table(check), T_CLOSENESS, scroll="scroll", size=size)
 
 
 def _search(found: AnonymizeRun) -> Markup | None:

@@ -165,7 +165,7 @@ def _doubtful(found: ResolveRun) -> Markup | None:
     sides = ("left", "left", "right", "right", "right", "left")
     shown = text_table(*headers, "What would decide it", rows=rows, justify=sides)
     asked = html("Nearest to the threshold first. <code>sidelight ask</code> asks about them.")
-    return table_card("Doubtful pairs", shown, note(asked), scroll="scroll tall")
+    return table_card("Doubtful pairs", shown, note(asked))
 
 
 def _rates(found: ResolveRun) -> Markup | None:
