@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from markupsafe import Markup, escape
@@ -18,7 +18,7 @@ from sidelight.pictures._bars import named_bars
 from sidelight.pictures._picture import Picture
 from sidelight.pictures._run import SHOWN_ID_LENGTH, Partition, shorten
 from sidelight.pictures.svg._render import svg_of
-from sidelight.report.text import TextTable, text_table
+from sidelight.report.text import Strong, TextTable, text_table
 
 if TYPE_CHECKING:
     from sidelight.report.tables import Tally
@@ -117,6 +117,21 @@ def card(
     named = html(' id="{}"', id) if id else ""
     name = html("card {}", size) if size else "card"
     return html('<section class="{}"{}>{}{}</section>', name, named, head, body(blocks))
+
+
+def table_card(
+    title: str,
+    told: TextTable,
+    *blocks: Block,
+    css: str = "scores",
+    scroll: str = "scroll tall",
+    **rest: Any,
+) -> Markup:
+    """Return a card with a table that moves within it where it is wide or long, below it notes.
+
+    ``css`` and ``scroll`` are those of :func:`table`, ``rest`` goes to :func:`card`.
+    """
+    return card(title, table(told, css=css, scroll=scroll, label=title), *blocks, **rest)
 
 
 def body(blocks: Iterable[Block]) -> Markup:
@@ -285,7 +300,11 @@ def _cell(told: TextTable, column: int, value: object, scope: str) -> Markup:
         attributes += html(' style="--v:{}"', f"{cell.share:.3f}")
     if cell.title:
         attributes += html(' title="{}"', cell.title)
-    return html("<{0}{1}>{2}</{0}>", Markup(tag), attributes, escape(cell.content))
+    return html("<{0}{1}>{2}</{0}>", Markup(tag), attributes, _content(cell.content))
+
+
+def _content(value: object) -> Markup:
+    return strong(value) if isinstance(value, Strong) else escape(value)
 
 
 def tally_table(kinds: Iterable[Tally]) -> Markup:

@@ -13,9 +13,8 @@ import numpy as np
 from markupsafe import Markup
 
 from sidelight import __version__
-from sidelight._typing import Array, IntArray
-from sidelight._words import SCORES, format_number
-from sidelight.constraints import Constraints
+from sidelight._typing import Array
+from sidelight._words import format_number
 from sidelight.pictures._bars import named_bars
 from sidelight.pictures._palette import palette
 from sidelight.pictures._progress import by_step, first_step
@@ -31,9 +30,9 @@ from sidelight.report.cards import (
     html,
     members,
     table,
+    table_card,
     terms,
 )
-from sidelight.report.sections import Section
 from sidelight.report.tables import score_table
 from sidelight.report.templates import KIT, render, resource
 from sidelight.report.text import text_table
@@ -117,7 +116,8 @@ class Page:
         """Return the page as one file that opens offline."""
         now = datetime.datetime.now().astimezone()
         kind = "none" if self.fine is None else "good" if self.fine else "bad"
-        styles = "".join(resource(name, self.package) for name in self.styles)
+        styles = [resource("report.css"), *(resource(name, self.package) for name in self.styles)]
+        styles += [colors_of_groups(max(self.n_colors, 1)), self.css]
         context = {
             "title": self.title or type(self.estimator).__name__,
             "date": f"{now.day} {now:%B %Y, %H:%M %Z}",
@@ -125,10 +125,9 @@ class Page:
             "status": {"kind": kind, "icon": ICONS[kind], "text": self.status},
             "sentence": self.sentence,
             "facts": self._all_facts(),
-            "colours": Markup(styles + colors_of_groups(max(self.n_colors, 1)) + self.css),
-            "cards": body(self.cards),
-            "closing": self.closing(),
-            "script_elements": self.script,
+            "css": Markup("\n".join(styles)),
+            "cards": body([*self.cards, *self._closing()]),
+            "script": self.script,
         }
         return render("page.html.j2", context)
 
@@ -146,27 +145,23 @@ class Page:
             facts.append(("Fitted in", shown))
         return facts
 
-    def closing(self) -> Markup:
+    def _closing(self) -> list[Markup | None]:
         """Return the last cards: columns, settings, versions, and the command."""
         line = method_line(self.estimator)
+        command = html('<pre class="command">{}</pre>', self.command) if self.command else None
         settings = dict(self.settings or {}) | self.estimator.get_params(deep=False)
-        return body(
-            [
-                _columns_card(self.preparation) if self.preparation else None,
-                card(
-                    "Settings",
-                    html('<p class="method">{}</p>', line) if line else None,
-                    terms(
-                        (shorten(str(name), MAX_TERM), _value(v)) for name, v in settings.items()
-                    ),
-                    size="wide-half",
-                ),
-                card("Made with", terms(_versions()), size="narrow-half"),
-                card("Command", html('<pre class="command">{}</pre>', self.command))
-                if self.command
-                else None,
-            ]
-        )
+        values = ((shorten(str(name), MAX_TERM), _value(v)) for name, v in settings.items())
+        return [
+            _columns_card(self.preparation) if self.preparation else None,
+            card(
+                "Settings",
+                html('<p class="method">{}</p>', line) if line else None,
+                terms(values),
+                size="wide-half",
+            ),
+            card("Made with", terms(_versions()), size="narrow-half"),
+            card("Command", command) if command else None,
+        ]
 
 
 def _columns_card(preparation: Sequence[tuple[str, str, str]]) -> Markup:
@@ -231,56 +226,6 @@ def colors_of_groups(n_groups: int) -> str:
         for mode in ("light", "dark")
     }
     return themed(f'{rules}[data-colour="label"] .tx{{--g:var(--faint)}}', variables)
-
-
-def render_page(
-    template: str,
-    cards: Section,
-    *,
-    style: str,
-    estimator: Any,
-    n_rows: int,
-    noun: str,
-    title: str | None,
-    settings: Mapping[str, Any] | None,
-    command: str | None,
-    seconds: float | None,
-    preparation: Sequence[tuple[str, str, str]] = (),
-    package: str = KIT,
-    kit_styles: Sequence[str] = (),
-) -> str:
-    """Put the cards of a page between heading and settings.
-
-    ``cards`` holds ``sentence``, ``status``, ``facts_of_its_own`` and ``n_colors`` besides what
-    the template asks for. ``template`` and ``style``, a style sheet, are files of ``package``, that
-    of the job; ``kit_styles`` are style sheets of the kit beside it. ``noun`` names the rows, such
-    as ``"Objects"``.
-    """
-    page = Page(
-        estimator=estimator,
-        n_rows=n_rows,
-        noun=noun,
-        sentence="",
-        status="",
-        facts=cards["facts_of_its_own"],
-        title=title,
-        settings=settings,
-        command=command,
-        seconds=seconds,
-        preparation=preparation,
-    )
-    now = datetime.datetime.now().astimezone()
-    styles = "".join([*map(resource, kit_styles), resource(style, package)])
-    context = {
-        **cards,
-        "title": title or type(estimator).__name__,
-        "facts": page._all_facts(),
-        "date": f"{now.day} {now:%B %Y, %H:%M %Z}",
-        "date_iso": now.isoformat(timespec="minutes"),
-        "colours": Markup(styles + colors_of_groups(max(cards["n_colors"], 1))),
-        "closing": page.closing(),
-    }
-    return render(template, context, package)
 
 
 def row_names(ids: Any, rows: Any) -> list[str]:

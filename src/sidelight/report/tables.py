@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from sidelight._words import SCORES, STATEMENTS, counted, format_number, listed
+from sidelight._words import STATEMENTS, counted, format_number, listed, score_rows
 from sidelight.pictures._matching import count_together, match_classes
 from sidelight.pictures._run import Partition, Run, shorten
 from sidelight.pictures._selection import Links, Selection
@@ -275,5 +275,5 @@ def scores_card(run: Run, size: str) -> Markup:
 def score_table(found: Mapping[str, Mapping[str, float]], over_all: str) -> TextTable:
     """Tabulate scores over all rows and, where there are any, over those not mentioned."""
     both = [found[which] for which in ("all", "unconstrained") if which in found]
-    rows = [(title, *(f"{one[name]:.3f}" for one in both)) for name, title in SCORES.items()]
-    return text_table("Score", *(over_all, "Not mentioned")[: len(both)], rows=rows)
+    headers = (over_all, "Not mentioned")[: len(both)]
+    return text_table("Score", *headers, rows=score_rows(*both))
