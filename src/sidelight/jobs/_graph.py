@@ -26,7 +26,7 @@ CLOSED = 1e-9
 OPTIMAL = "proven optimal"
 
 
-def objects_table(ids: Any, n_objects: int, path: Path, nodes: Table | None) -> Table:
+def objects_table(ids: Any, n_objects: int, path: Path, nodes: Table | None = None) -> Table:
     """Return a table of objects without attributes; ``nodes`` has their true classes."""
     data = Table(np.empty((n_objects, 0)), ids, (), path)
     if nodes is None:

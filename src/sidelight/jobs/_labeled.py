@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,7 +13,6 @@ import numpy as np
 from sidelight.catalog import Method
 from sidelight.constraints import Constraints, Violations
 from sidelight.io import Table
-from sidelight.jobs._method import PathLike
 from sidelight.jobs._table._run import Outcome
 
 if TYPE_CHECKING:
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabeledRun(Outcome):
-    """A fitted estimator with clusters of all that it was given.
+class FittedRun(Outcome):
+    """A fitted estimator that puts its rows into groups, with a page of its own.
 
     Attributes
     ----------
@@ -31,13 +30,9 @@ class LabeledRun(Outcome):
     estimator : object
         The fitted estimator.
     data : Table
-        What was clustered: ids, true classes.
-    knowledge : Constraints
-        All that was known for certain.
+        What was grouped: ids, true classes.
     seconds : float
         Time of the fit.
-    notes : tuple of str
-        Decisions made on the way, as sentences for the user.
     request : Request
         What was asked for.
     """
@@ -45,9 +40,7 @@ class LabeledRun(Outcome):
     method: Method
     estimator: Any
     data: Table
-    knowledge: Constraints
     seconds: float
-    notes: tuple[str, ...]
 
     request: Any = field(kw_only=True)
     features: Any = field(default=None, kw_only=True)  # none are made
@@ -55,32 +48,8 @@ class LabeledRun(Outcome):
 
     @property
     def labels(self) -> Any:
-        """Cluster of every row."""
+        """Cluster of every row, -1 for those in none."""
         return self.estimator.labels_
-
-    @cached_property
-    def violations(self) -> Violations:
-        """Stated constraints that the clusters do not keep."""
-        return self.knowledge.violations(self.labels)
-
-    @property
-    def truth_codes(self) -> Any:
-        """Codes of the true classes, -1 where unknown; None without true classes."""
-        return None if self.data.truth is None else self.data.truth_codes
-
-    @cached_property
-    def scores(self) -> dict[str, dict[str, float]]:
-        """Agreement with the true classes, over all rows and over those nothing mentions."""
-        if self.data.truth is None:
-            return {}
-        from sidelight.evaluation import constrained_scores
-
-        return constrained_scores(self.data.truth_codes, self.labels, self.knowledge)
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters."""
-        return len(np.unique(self.labels[self.labels >= 0]))
 
     @property
     def title(self) -> str:
@@ -90,31 +59,6 @@ class LabeledRun(Outcome):
     def fitted(self, *names: str) -> dict[str, Any]:
         """Return what the estimator found, by name; None for what it has not."""
         return {name: getattr(self.estimator, f"{name}_", None) for name in names}
-
-    def facts(self) -> dict[str, Any]:
-        """Return what came out as plain values."""
-        return {
-            "data": str(self.data.path),
-            "method": self.method.name,
-            "parameters": self.estimator.get_params(deep=False),
-            "n_rows": self.data.n_rows,
-            "n_clusters": self.n_clusters,
-            "seconds": self.seconds,
-            "knowledge": self.knowledge.counts,
-            "violations": self.violations.as_dict(),
-            "scores": self.scores or None,
-            **self._own_facts(),
-        }
-
-    def _own_facts(self) -> dict[str, Any]:
-        """Return the facts that only this job has."""
-        raise NotImplementedError
-
-    @property
-    def inputs(self) -> Iterable[PathLike]:
-        """Files that were read, which no output may replace."""
-        files: Iterable[PathLike] = self.request.inputs
-        return files
 
     def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         fill_labels = partial(self._fill_labels, spreadsheet_safe=spreadsheet_safe)
@@ -150,3 +94,64 @@ class LabeledRun(Outcome):
             styles=styles,
             **own,
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabeledRun(FittedRun):
+    """A fitted estimator with clusters of all that it was given, and what was known about them.
+
+    Attributes
+    ----------
+    method, estimator, data, seconds, request
+        As in :class:`FittedRun`.
+    knowledge : Constraints
+        All that was known for certain.
+    notes : tuple of str
+        Decisions made on the way, as sentences for the user.
+    """
+
+    knowledge: Constraints
+    notes: tuple[str, ...]
+
+    @cached_property
+    def violations(self) -> Violations:
+        """Stated constraints that the clusters do not keep."""
+        return self.knowledge.violations(self.labels)
+
+    @property
+    def truth_codes(self) -> Any:
+        """Codes of the true classes, -1 where unknown; None without true classes."""
+        return None if self.data.truth is None else self.data.truth_codes
+
+    @cached_property
+    def scores(self) -> dict[str, dict[str, float]]:
+        """Agreement with the true classes, over all rows and over those nothing mentions."""
+        if self.data.truth is None:
+            return {}
+        from sidelight.evaluation import constrained_scores
+
+        return constrained_scores(self.data.truth_codes, self.labels, self.knowledge)
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(np.unique(self.labels[self.labels >= 0]))
+
+    def facts(self) -> dict[str, Any]:
+        """Return what came out as plain values."""
+        return {
+            "data": str(self.data.path),
+            "method": self.method.name,
+            "parameters": self.estimator.get_params(deep=False),
+            "n_rows": self.data.n_rows,
+            "n_clusters": self.n_clusters,
+            "seconds": self.seconds,
+            "knowledge": self.knowledge.counts,
+            "violations": self.violations.as_dict(),
+            "scores": self.scores or None,
+            **self._own_facts(),
+        }
+
+    def _own_facts(self) -> dict[str, Any]:
+        """Return the facts that only this job has."""
+        raise NotImplementedError

@@ -37,8 +37,9 @@ class Result:
 
     @property
     def inputs(self) -> Iterable[PathLike]:
-        """Files that were read, which no output may replace."""
-        return ()
+        """Files that were read, which no output may replace: those that the request names."""
+        request = getattr(self, "request", None)
+        return () if request is None else request.inputs
 
     def facts(self) -> dict[str, Any]:
         """Return what came out as plain values: what ``--json`` prints."""

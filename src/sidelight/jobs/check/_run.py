@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -18,7 +17,6 @@ from sidelight.exceptions import (
     SidelightError,
 )
 from sidelight.io import Table
-from sidelight.jobs._outputs import PathLike
 from sidelight.jobs._parts import knowledge_text, preparation_lines
 from sidelight.jobs._result import Result
 from sidelight.jobs._table._features import make_features
@@ -82,11 +80,6 @@ class CheckRun(Result):
     def exit_code(self) -> int:  # type: ignore[override]
         """1 where something is wrong."""
         return int(not self.is_fine)
-
-    @property
-    def inputs(self) -> Iterable[PathLike]:
-        """Files that were read."""
-        return self.request.inputs
 
     def facts(self) -> dict[str, Any]:
         """Return what was found out as plain values."""

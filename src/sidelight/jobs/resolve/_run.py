@@ -28,6 +28,7 @@ from sidelight.io.inner import (
 )
 from sidelight.jobs._graph import GraphRun, read_columns
 from sidelight.jobs._method import (
+    check_different,
     check_takes,
     estimator_for,
     is_path,
@@ -279,9 +280,7 @@ def _flat(keys: Sequence[Any]) -> list[Any]:
 def _check_roles(request: ResolveRequest, special: Sequence[str]) -> None:
     roles = [*special, request.id_column, request.truth]
     named = [name for name in roles if name is not None]
-    twice = [name for name in named if named.count(name) > 1]
-    if twice:
-        raise InvalidRequest(f"the column {twice[0]!r} cannot be two things at once.")
+    check_different(named)
     both = [name for name in request.compare if name in named]
     if both:
         raise InvalidRequest(
