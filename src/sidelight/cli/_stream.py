@@ -171,12 +171,11 @@ def _tell(
         f"{type(found.estimator).__name__} on {found.data.path}: "
         f"{counted(stream.n_rows, 'row')}, {columns}, in {found.seconds:.2f} s{ended}"
     )
-    written = f"Written: {', '.join(map(str, paths.values()))}" if paths else ""
-    if screen.prints_text:
-        if places.path is not None:
-            screen.tell(*(line for line in (summary, written) if line))
-        else:
-            print(*(line for line in (summary, written) if line), sep="\n", file=sys.stderr)
+    lines_said = [summary, *([f"Written: {', '.join(map(str, paths.values()))}"] if paths else [])]
+    if places.path is not None:
+        screen.tell(*lines_said)
+    elif screen.prints_text:
+        print(*lines_said, sep="\n", file=sys.stderr)
     facts = {"command": "embed", **found.facts(), "n_rows": stream.n_rows}
     facts |= {"left_out": stream.n_left_out, "interrupted": lines.stopped}
     facts["outputs"] = {kind: str(path) for kind, path in paths.items()}

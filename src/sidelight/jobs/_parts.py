@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sidelight._words import SCORES, counted, statements
+from sidelight._words import counted, score_rows, statements
 from sidelight.constraints import Constraints, Violations
-from sidelight.jobs._tell import Line, Strong, TextTable, Told, text_table
+from sidelight.report.text import Line, Strong, TextTable, Told, text_table
 
 #: Largest numbers of clusters, violated statements and columns that are listed.
 MAX_CLUSTERS = 30
@@ -62,8 +62,8 @@ def class_lines(classes: Mapping[str, str], sizes: Mapping[str, int]) -> list[To
 
 def score_table(scores: Mapping[str, Mapping[str, float]], column: str) -> TextTable:
     """Return the agreement with the true classes, over all rows and over unmentioned ones."""
-    rows: list[list[str]] = [["Rows", *(f"{int(s['n_rows']):,}" for s in scores.values())]]
-    rows += [[text, *(f"{s[name]:.3f}" for s in scores.values())] for name, text in SCORES.items()]
+    n_rows = ("Rows", *(f"{int(one['n_rows']):,}" for one in scores.values()))
+    rows = [n_rows, *score_rows(*scores.values())]
     headers = (f"{which} rows" for which in scores)
     return text_table(f"Agreement with the column {column!r}", *headers, rows=rows)
 

@@ -14,7 +14,7 @@ from sidelight._words import counted
 from sidelight.io.inner import ID, RANKED, write_columns
 from sidelight.jobs._parts import MAX_CLUSTERS
 from sidelight.jobs._table._applied import Applied
-from sidelight.jobs._tell import Told, text_table
+from sidelight.report.text import Told, text_table
 
 if TYPE_CHECKING:
     from sidelight.cluster import CategoryRanking

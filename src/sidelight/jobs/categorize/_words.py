@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sidelight._words import SCORES, counted, format_number, listed
+from sidelight._words import counted, format_number, listed, score_rows
 from sidelight.jobs._parts import MAX_CLUSTERS
-from sidelight.jobs._tell import Strong, TextTable, Told, text_table
+from sidelight.report.text import Strong, TextTable, Told, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.categorize._run import CategorizeRun
@@ -30,13 +30,14 @@ def words(found: CategorizeRun) -> list[Told]:
         *_changes(facts),
     ]
     if found.scores:
-        rows = [
-            (title, *(f"{side[name]:.3f}" for side in found.scores.values()))
-            for name, title in SCORES.items()
-        ]
-        title = f"Agreement with the column {found.data.truth_column!r}"
-        told.append(text_table(title, *(name.capitalize() for name in found.scores), rows=rows))
+        told.append(score_table(found, f"Agreement with the column {found.data.truth_column!r}"))
     return told
+
+
+def score_table(found: CategorizeRun, title: str) -> TextTable:
+    """Return the agreement with the true topics: of the categories, and of the given classes."""
+    sides = (name.capitalize() for name in found.scores)
+    return text_table(title, *sides, rows=score_rows(*found.scores.values()))
 
 
 def _category_table(categories: list[dict[str, Any]]) -> TextTable:
@@ -56,9 +57,7 @@ def _category_table(categories: list[dict[str, Any]]) -> TextTable:
 
 
 def _constituents(classes: dict[str, int]) -> str:
-    shown = [f"{n:,} {name}" for name, n in list(classes.items())[:MAX_CLASSES]]
-    more = len(classes) - MAX_CLASSES
-    return ", ".join([*shown, *([f"{more} more"] if more > 0 else [])])
+    return _first([f"{n:,} {name}" for name, n in classes.items()], MAX_CLASSES, ", ")
 
 
 def _changes(facts: dict[str, Any]) -> list[str]:
@@ -69,9 +68,10 @@ def _changes(facts: dict[str, Any]) -> list[str]:
     ]
     merged = [listed(group) for group in facts["merged"]]
     if merged:
-        lines.append(f"Merged: {_some(merged)}.")
+        lines.append(f"Merged: {_first(merged, MAX_MERGED, '; ')}.")
     if facts["killed"]:
-        lines.append(f"Deleted, too few documents of their own: {_some(facts['killed'])}.")
+        killed = _first(facts["killed"], MAX_MERGED, "; ")
+        lines.append(f"Deleted, too few documents of their own: {killed}.")
     if facts["similar"]:
         one, other, cosine = facts["similar"][0]
         lines.append(
@@ -82,6 +82,6 @@ def _changes(facts: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _some(names: list[str]) -> str:
-    more = len(names) - MAX_MERGED
-    return "; ".join([*names[:MAX_MERGED], *([f"{more} more"] if more > 0 else [])])
+def _first(names: list[str], most: int, between: str) -> str:
+    more = len(names) - most
+    return between.join([*names[:most], *([f"{more} more"] if more > 0 else [])])

@@ -28,15 +28,15 @@ from sidelight.io.inner import (
 )
 from sidelight.jobs._graph import GraphRun, read_columns
 from sidelight.jobs._method import (
+    check_different,
     check_takes,
     estimator_for,
     is_path,
     method_for,
     timed_fit,
+    with_options,
 )
-from sidelight.jobs._options import fields_of
 from sidelight.jobs._table._knowledge import read_knowledge
-from sidelight.jobs._tell import Told
 from sidelight.jobs.resolve._facts import doubtful_pairs
 from sidelight.jobs.resolve._request import ResolveRequest
 from sidelight.pictures.relational._curve import ResolutionCurve, curve_of, threshold_of
@@ -56,7 +56,7 @@ class ResolveRun(GraphRun):
 
     Attributes
     ----------
-    method, estimator, data, knowledge, seconds, notes, files
+    method, estimator, data, knowledge, seconds, notes
         As in every run about a graph: the fitted estimator, and what it was given.
     request : ResolveRequest
         What was asked for.
@@ -169,30 +169,6 @@ class ResolveRun(GraphRun):
         }
         write_columns(columns, path, spreadsheet_safe=spreadsheet_safe)
 
-    def tell(self) -> list[Told]:
-        """Return which pairs were compared, the largest entities and the pairs in doubt."""
-        from sidelight.jobs.resolve._words import words
-
-        return words(self)
-
-    def _page(self) -> str:
-        from sidelight.jobs.resolve._page import render_resolution
-
-        return render_resolution(
-            estimator=self.estimator,
-            ids=self.data.ids,
-            texts=self.row_texts(),
-            constraints=self.knowledge,
-            blocking=self.blocking_lines(),
-            doubtful=self.doubtful(),
-            curve=self.curve,
-            truth=self.truth_codes,
-            title=self.title,
-            settings={"data": str(self.data.path), "groups": self.request.groups or "none"},
-            command=self.request.command_line(),
-            seconds=self.seconds,
-        )
-
 
 def prepare(request: ResolveRequest) -> ResolveRun:
     """Find out which references of a table mean the same entity."""
@@ -213,7 +189,6 @@ def prepare(request: ResolveRequest) -> ResolveRun:
         knowledge=knowledge,
         seconds=seconds,
         notes=(*data.notes, *knowledge.notes),
-        files=tuple(request.inputs),
         request=request,
         table=table,
         groups=groups,
@@ -230,11 +205,7 @@ def _settings(request: ResolveRequest) -> dict[str, Any]:
         "relational_share": request.relational_share,
     }
     given = {name: value for name, value in own.items() if value is not None}
-    if both := [name for name in given if name in request.settings]:
-        name, option = both[0], fields_of(ResolveRequest)[both[0]].names[0]
-        where = worded(f"as {name}= and in settings", f"by {option} and by --set")
-        raise InvalidRequest(f"{name} is given twice: {where}.")
-    return {**request.settings, **given}
+    return with_options(request, given)
 
 
 def _comparison(name: str, how: Any) -> Any:
@@ -309,9 +280,7 @@ def _flat(keys: Sequence[Any]) -> list[Any]:
 def _check_roles(request: ResolveRequest, special: Sequence[str]) -> None:
     roles = [*special, request.id_column, request.truth]
     named = [name for name in roles if name is not None]
-    twice = [name for name in named if named.count(name) > 1]
-    if twice:
-        raise InvalidRequest(f"the column {twice[0]!r} cannot be two things at once.")
+    check_different(named)
     both = [name for name in request.compare if name in named]
     if both:
         raise InvalidRequest(
