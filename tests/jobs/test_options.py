@@ -43,6 +43,8 @@ def test_every_job_has_a_command_and_a_form(job, capsys):
     assert {one["name"] for one in form} == {*fields_of(job.request), *job.outputs}
     for one in fields_of(job.request).values():
         assert one.option.argument or one.names[0] in shown
+    lines = shown.replace(" \\\n", " ")  # as a shell joins them
+    assert job.example.split() in [line.split() for line in lines.splitlines()]
 
 
 @pytest.mark.parametrize("request_", REQUESTS, ids=lambda one: one.job)

@@ -35,6 +35,8 @@ WRITE = "Files to write"
 METHOD = "Method"
 COLUMNS = "Columns"
 SCREEN = "Screen"
+#: Panel of the arguments.
+READ = "What to read"
 PANELS = (GOAL, KNOWN, WRITE, METHOD, COLUMNS, SCREEN)
 
 #: Largest number of values that a range such as ``2:8`` may hold.
@@ -508,6 +510,12 @@ def place_in_help(one: Field) -> tuple[bool, float, bool]:
     option, behind_known = one.option, PANELS.index(KNOWN) + 0.5
     place = PANELS.index(option.panel) if option.panel in PANELS else behind_known
     return not option.argument, place, not option.completes
+
+
+def panel_of(one: Field) -> str:
+    """Return the title under which an option stands in the help."""
+    option = one.option
+    return READ if option.argument and option.role == "input" else option.panel
 
 
 def write_default(one: Field) -> Any:
