@@ -13,7 +13,8 @@ from sidelight.cli._app import app
 from sidelight.cli._build import build
 from sidelight.exceptions import InvalidRequest
 from sidelight.jobs import JOBS, ClusterRequest, CompareRequest, EmbedRequest
-from sidelight.jobs._options import fields_of, form_of
+from sidelight.jobs._form import form_of
+from sidelight.jobs._options import fields_of
 from sidelight.jobs._registry import QUESTIONS, by_question
 
 REQUESTS = [

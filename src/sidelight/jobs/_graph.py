@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from sidelight._words import counted, format_number, worded
+from sidelight._words import format_number, worded
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table, read_table
 from sidelight.io.inner import table_of_columns
 from sidelight.jobs._labeled import LabeledRun
+from sidelight.jobs._parts import heading
 from sidelight.jobs._table._features import IN_MEMORY, is_frame
 from sidelight.preparation.inner import as_source
-from sidelight.report.text import Line, Strong, TextTable, text_table
+from sidelight.report.text import Line, TextTable, text_table
 
 #: Clusters that the terminal lists.
 MAX_LISTED = 10
@@ -91,11 +92,7 @@ def gap_text(estimator: Any) -> str:
 
 def graph_heading(found: GraphRun, noun: str, text: str) -> Line:
     """Return method, data, number of objects, and what came out."""
-    size = counted(found.data.n_rows, noun)
-    return (
-        Strong(type(found.estimator).__name__),
-        f" on {found.data.path}: {size}, {text} in {found.seconds:.2f} s",
-    )
+    return heading(found.estimator, found.data, f", {text} in {found.seconds:.2f} s", noun)
 
 
 def largest_table(found: GraphRun, noun: str, many: str) -> TextTable:

@@ -68,7 +68,7 @@ class Job:
     @property
     def outputs(self) -> Mapping[str, Option]:
         """Files that it writes, by kind, the main one first."""
-        found: Mapping[str, Option] = self._module("_request").OUTPUTS
+        found: Mapping[str, Option] = getattr(self._module("_request"), "OUTPUTS", {})
         return found
 
     def prepare(self, request: Request) -> Any:

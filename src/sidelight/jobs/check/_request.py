@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Annotated, Any, ClassVar
 
-from sidelight.jobs._options import Option, table
+from sidelight.jobs._options import table
 from sidelight.jobs._shared import KnownPairs, PreparedColumns, request, several_clusters
 from sidelight.jobs._table._asked import ROWS, Rows
 
@@ -34,4 +34,3 @@ class CheckRequest(PreparedColumns, KnownPairs, Rows):
 
 
 REQUEST = CheckRequest
-OUTPUTS: Mapping[str, Option] = {}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import field
 from typing import Annotated, ClassVar
 
-from sidelight.jobs._options import ALL_METHODS, Option, Request, flag, word
+from sidelight.jobs._options import ALL_METHODS, Request, flag, word
 from sidelight.jobs._shared import request
 
 
@@ -37,4 +36,3 @@ class MethodsRequest(Request):
 
 
 REQUEST = MethodsRequest
-OUTPUTS: Mapping[str, Option] = {}
