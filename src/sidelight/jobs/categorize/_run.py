@@ -17,7 +17,7 @@ from sidelight._words import counted, setting, worded
 from sidelight.constraints import Constraints, Violations
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table
-from sidelight.io.inner import CATEGORIZED, quoted, write_columns
+from sidelight.io.inner import CATEGORIZED, quoted
 from sidelight.jobs._graph import read_columns
 from sidelight.jobs._labeled import FittedRun
 from sidelight.jobs._method import (
@@ -26,6 +26,7 @@ from sidelight.jobs._method import (
     method_for,
     timed_fit,
 )
+from sidelight.jobs._result import writer_of
 from sidelight.jobs._table._knowledge import knowledge_about
 from sidelight.jobs._table._model import Model, fill_model
 from sidelight.jobs.categorize._embedded import heaviest
@@ -218,9 +219,7 @@ class CategorizeRun(FittedRun):
     def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         return {
             **super().writers(spreadsheet_safe),
-            "categories": lambda path: write_columns(
-                self.rows(), path, spreadsheet_safe=spreadsheet_safe
-            ),
+            "categories": writer_of(self.rows, spreadsheet_safe),
             "model": lambda path: fill_model(self.model(), path),
         }
 

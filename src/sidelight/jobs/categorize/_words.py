@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sidelight._words import counted, format_number, listed, score_rows
 from sidelight.jobs._parts import MAX_CLUSTERS, heading
-from sidelight.report.text import TextTable, Told, text_table
+from sidelight.report.text import TextTable, Told, first_rows, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.categorize._run import CategorizeRun
@@ -49,12 +49,11 @@ def _category_table(categories: list[dict[str, Any]]) -> TextTable:
             ", ".join(category["words"][:MAX_WORDS]),
             _constituents(category["classes"]),
         )
-        for category in categories[:MAX_CLUSTERS]
+        for category in categories
     ]
-    if len(categories) > MAX_CLUSTERS:
-        rows.append((f"and {len(categories) - MAX_CLUSTERS:,} smaller ones", "", "", ""))
     headers = ("Category", "Documents", "Words", "Documents of the classes")
-    return text_table(*headers, rows=rows, justify=("left", "right", "left", "left"))
+    shown = first_rows(rows, MAX_CLUSTERS, "smaller ones")
+    return text_table(*headers, rows=shown, justify=("left", "right", "left", "left"))
 
 
 def _constituents(classes: dict[str, int]) -> str:
