@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -56,6 +56,10 @@ class FittedRun(Outcome):
         """Title of the page: data and method."""
         return f"{self.data.path.name}: {type(self.estimator).__name__}"
 
+    def fitted(self, *names: str) -> dict[str, Any]:
+        """Return what the estimator found, by name; None for what it has not."""
+        return {name: getattr(self.estimator, f"{name}_", None) for name in names}
+
     def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         fill_labels = partial(self._fill_labels, spreadsheet_safe=spreadsheet_safe)
         return {"labels": fill_labels, "report": self._fill_report}
@@ -69,7 +73,12 @@ class FittedRun(Outcome):
         return page
 
     def page_of(
-        self, package: str, *, settings: Mapping[str, Any] | None = None, **own: Any
+        self,
+        package: str,
+        *,
+        settings: Mapping[str, Any] | None = None,
+        styles: Sequence[str] = ("page.css",),
+        **own: Any,
     ) -> Page:
         """Return a page with the heading, settings and command that pages of clusters have."""
         from sidelight.report.page import Page
@@ -82,7 +91,7 @@ class FittedRun(Outcome):
             command=self.request.command_line(),
             seconds=self.seconds,
             package=package,
-            styles=["page.css"],
+            styles=styles,
             **own,
         )
 

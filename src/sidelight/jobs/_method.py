@@ -47,6 +47,12 @@ def check_given_once(request: Any, names: Iterable[str]) -> None:
             raise InvalidRequest(f"{name} is given twice: {where}.")
 
 
+def with_options(request: Any, own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings with ``own``, the given parameters that have options of their own."""
+    check_given_once(request, own)
+    return {**request.settings, **own}
+
+
 def check_different(columns: Iterable[str | None]) -> None:
     """Refuse a column that is named for two things."""
     named = [name for name in columns if name is not None]

@@ -8,17 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+import numpy as np
 from markupsafe import Markup, escape
 
+from sidelight._typing import FloatArray, IntArray
+from sidelight.pictures._bars import named_bars
 from sidelight.pictures._picture import Picture
-from sidelight.pictures._run import SHOWN_ID_LENGTH, shorten
+from sidelight.pictures._run import SHOWN_ID_LENGTH, Partition, shorten
 from sidelight.pictures.svg._render import svg_of
-from sidelight.report.text import Strong, TextTable
+from sidelight.report.text import Strong, TextTable, text_table
+
+if TYPE_CHECKING:
+    from sidelight.report.tables import Tally
 
 #: Longest name of a group, and longest member of a list, that is not cut.
 MAX_NAME, MAX_MEMBER = 24, 32
+#: Groups in a legend or across a table.
+MAX_GROUPS = 50
 #: Names beyond this length are told whole when the pointer rests on them, up to the second one.
 MAX_ID, MAX_TITLE = 48, 400
 
@@ -77,7 +85,7 @@ def html(form: str, *values: object, **named: object) -> Markup:
 
 def joined(parts: Iterable[object], between: str = "") -> Markup:
     """Put parts behind each other."""
-    return Markup(between).join(parts)
+    return Markup(between).join(map(escape, parts))
 
 
 # --- cards --------------------------------------------------------------------------------------
@@ -145,6 +153,66 @@ def figure(title: object, picture: Picture | Markup, *blocks: Block, size: str =
     return html('<figure class="{}">{}{}{}</figure>', name, head, drawn, body(blocks))
 
 
+class Panel(NamedTuple):
+    """A picture with its heading and a note, which stands in a card or beside others in one.
+
+    Attributes
+    ----------
+    title : str
+        Its heading.
+    picture : Picture or Markup
+        The picture.
+    note : str or Markup
+        What stands below it.
+    aside : str
+        What stands beside the heading, in small letters.
+    css : str
+        Classes of the style sheet.
+    """
+
+    title: str
+    picture: Picture | Markup
+    note: Markup | str = ""
+    aside: str = ""
+    css: str = ""
+
+
+def figures(*panels: Panel | None, size: str = "") -> Markup:
+    """Return a card for each of some pictures."""
+    return joined(figure(one.title, one.picture, one.note, size=size) for one in panels if one)
+
+
+def panels(*shown: Panel, css: str = "maps") -> Markup:
+    """Return pictures beside each other, inside of a card."""
+    parts = []
+    for one in shown:
+        drawn = one.picture if isinstance(one.picture, Markup) else Markup(svg_of(one.picture))
+        name = html(' class="{}"', one.css) if one.css else ""
+        head = strong(one.title) + (small(one.aside) if one.aside else "")
+        form = "<figure{}><figcaption>{}</figcaption>{}{}</figure>"
+        parts.append(html(form, name, head, drawn, body([one.note])))
+    return html('<div class="{}">{}</div>', css, joined(parts))
+
+
+def named_values(
+    title: str,
+    names: Sequence[str],
+    values: FloatArray,
+    texts: Sequence[str],
+    *,
+    note: str,
+    of: int,
+    css: str = "saliencies",
+    largest: float | None = None,
+    kept: Sequence[bool] = (),
+) -> Panel:
+    """Return bars of the first of ``of`` named values, as long as these relative to the largest."""
+    if len(names) < of:
+        note += f" {len(names)} of {of:,} are shown."
+    picture = named_bars(title, names, values, texts, css=css, largest=largest, kept=kept)
+    return Panel(title, picture, note)
+
+
 def side(*cards: Markup | None, css: str = "side") -> Markup:
     """Return cards one below the other, beside a large one."""
     return html('<div class="{}">{}</div>', css, body(cards))
@@ -169,8 +237,15 @@ def terms(pairs: Iterable[tuple[object, object]], css: str = "pairs") -> Markup:
 # --- tables -------------------------------------------------------------------------------------
 
 
-def table(told: TextTable, *, css: str = "scores", scroll: str = "", label: str = "") -> Markup:
-    """Return a table; the first cell of a row is its heading.
+def table(
+    told: TextTable,
+    *,
+    css: str = "scores",
+    scroll: str = "",
+    label: str = "",
+    row_heads: bool = True,
+) -> Markup:
+    """Return a table.
 
     Parameters
     ----------
@@ -183,9 +258,11 @@ def table(told: TextTable, *, css: str = "scores", scroll: str = "", label: str 
     label : str, default=""
         What the table is, for those who do not see it, where it moves within its card; by default
         its own title.
+    row_heads : bool, default=True
+        Whether the first cell of a row is its heading.
     """
     head = joined(_cell(told, column, name, "col") for column, name in enumerate(told.headers))
-    rows = joined(_row(told, row) for row in told.rows)
+    rows = joined(_row(told, row, "row" if row_heads else "") for row in told.rows)
     thead = html("<thead><tr>{}</tr></thead>", head) if any(told.headers) else ""
     laid_out = html('<table class="{}">{}<tbody>{}</tbody></table>', css, thead, rows)
     if not scroll:
@@ -194,7 +271,7 @@ def table(told: TextTable, *, css: str = "scores", scroll: str = "", label: str 
     return html(region, scroll, label or told.title, laid_out)
 
 
-def _row(told: TextTable, row: Sequence[object]) -> Markup:
+def _row(told: TextTable, row: Sequence[object], head: str) -> Markup:
     css, number = (row.css, row.number) if isinstance(row, Row) else ("", None)
     attributes = Markup("")
     if number is not None:
@@ -202,14 +279,15 @@ def _row(told: TextTable, row: Sequence[object]) -> Markup:
     if css:
         attributes += html(' class="{}"', css)
     cells = joined(
-        _cell(told, column, value, "" if column else "row") for column, value in enumerate(row)
+        _cell(told, column, value, "" if column else head) for column, value in enumerate(row)
     )
     return html("<tr{}>{}</tr>", attributes, cells)
 
 
 def _cell(told: TextTable, column: int, value: object, scope: str) -> Markup:
     cell = value if isinstance(value, Cell) else Cell(value)
-    css = " ".join(filter(None, ("n" if told.side(column) == "right" else "", cell.css)))
+    is_number = told.side(column) == "right" and cell.span == 1
+    css = " ".join(filter(None, ("n" if is_number else "", cell.css)))
     tag = "th" if scope else "td"
     attributes = Markup("")
     if scope:
@@ -229,18 +307,47 @@ def _content(value: object) -> Markup:
     return strong(value) if isinstance(value, Strong) else escape(value)
 
 
+def tally_table(kinds: Iterable[Tally]) -> Markup:
+    """Return how many statements of every kind were made, and how many of them are kept."""
+    rows = [
+        (
+            one.plural,
+            f"{one.stated:,}",
+            Cell(f"{one.violated:,}", "bad" if one.violated else ""),
+            meter(one.satisfied_share, f"{one.percent} satisfied", one.percent),
+        )
+        for one in kinds
+    ]
+    headers, sides = ("Kind", "Stated", "Violated", "Satisfied"), ("left", "right", "right", "left")
+    return table(text_table(*headers, rows=rows, justify=sides), css="tally")
+
+
+def count_cells(counts: IntArray, total: int, css: Iterable[str] = ()) -> list[Cell]:
+    """Return counts of a row of a cross table, shaded by their shares of the total."""
+    classes = list(css) or [""] * len(counts)
+    return [
+        Cell(f"{n:,}" if n else "·", name, share=n / max(total, 1))
+        for n, name in zip(counts.tolist(), classes, strict=True)
+    ]
+
+
 # --- what stands in cells and notes -------------------------------------------------------------
 
 
-def group(number: int, name: str, limit: int = MAX_NAME) -> Markup:
+def group(number: int, name: str, limit: int = MAX_NAME, letter: str = "k") -> Markup:
     """Return the name of a group beside its color; -1 is the color of rows in no group."""
     code = number if number >= 0 else "x"
-    form = '<span class="group"><i class="swatch k{}"></i>{}</span>'
-    return html(form, code, shorten(name, limit))
+    form = '<span class="group"><i class="swatch {}{}"></i>{}</span>'
+    return html(form, letter, code, shorten(name, limit))
+
+
+def groups_across(groups: Partition, shown: Iterable[int]) -> list[Markup]:
+    """Return headings of columns for groups."""
+    return [group(number, groups.name(number)) for number in map(int, shown)]
 
 
 def row_id(name: str, limit: int = SHOWN_ID_LENGTH) -> Markup:
-    """Return the id of a row; a long one is told whole when the pointer rests on it."""
+    """Return the id of a row; a long one is shown whole when the pointer rests on it."""
     whole = html(' title="{}"', shorten(name, MAX_TITLE)) if len(name) > MAX_ID else ""
     return html('<span class="id"{}>{}</span>', whole, shorten(name, limit))
 
@@ -276,12 +383,28 @@ class Chip(NamedTuple):
 
     number: int
     name: str
-    size: str
+    size: str = ""
 
 
-def legend(chips: Iterable[Chip], n_hidden: int = 0, css: str = "legend") -> Markup:
+def chips(groups: Partition, numbers: IntArray | None = None) -> list[Chip]:
+    """Return the first groups by the numbers of their colors, and rows in none."""
+    codes = numbers if numbers is not None else np.arange(len(groups.names))
+    order = np.argsort(codes, kind="stable")[:MAX_GROUPS]
+    found = [Chip(int(codes[n]), groups.names[n], f"{groups.sizes[n]:,}") for n in order]
+    if groups.n_outside:
+        found.append(Chip(-1, "none", f"{groups.n_outside:,}"))
+    return found
+
+
+def legend(shown: Iterable[Chip], n_hidden: int = 0, limit: int = MAX_NAME) -> Markup:
     """Return the names of groups with their colors and sizes, and how many are left out."""
-    entries = [html("<span>{} {}</span>", group(c.number, c.name), small(c.size)) for c in chips]
-    if n_hidden:
-        entries.append(html('<span class="more">and {} more</span>', n_hidden))
-    return html('<p class="{}">{}</p>', css, joined(entries))
+    entries = [
+        html("<span>{}{}</span>", group(c.number, c.name, limit), small(c.size) if c.size else "")
+        for c in shown
+    ]
+    return html('<p class="legend">{}{}</p>', joined(entries), more(n_hidden))
+
+
+def more(n_hidden: int) -> Markup:
+    """Return how many groups a legend leaves out."""
+    return html('<span class="more">and {} more</span>', n_hidden) if n_hidden > 0 else Markup("")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +57,15 @@ def default_map(n_rows: int) -> tuple[Method, str]:
         f"The map is made by landmark-isomap, since there are more than {MAX_ROWS:,} rows; -m "
         "names another method.",
     )
+
+
+def map_method(name: str, can: Callable[[Method], bool], problem: str) -> Method:
+    """Find a map that can do what is asked for; others are refused, with those that can."""
+    method = catalog.get(name, kind="embedding")
+    if method.tags.kind == "embedding" and can(method):
+        return method
+    able = ", ".join(one.name for one in catalog.methods(kind="embedding") if can(one))
+    raise InvalidRequest(f"{method.name} {problem}: {able}.")
 
 
 def check_map_options(request: EmbedRequest, method: Method) -> None:
@@ -199,6 +208,9 @@ def ignored_features(
     ignore: Sequence[str], data: Table, preparer: Any
 ) -> tuple[list[int], tuple[str, ...]]:
     """Positions of the features that columns became, and sentences about columns without any."""
+    column_of: Sequence[str] = data.feature_names
+    if isinstance(preparer, TablePreparer):
+        column_of = [part.plan.name for part in preparer._parts for _ in part.names]
     places: list[int] = []
     notes = []
     for name in ignore:
@@ -207,27 +219,15 @@ def ignored_features(
                 f"there is no column {name!r} among the features to ignore; "
                 f"{close_names(name, data.feature_names)}."
             )
-        found = _features_of(name, data, preparer)
+        found = [place for place, column in enumerate(column_of) if column == name]
         if not found:
             notes.append(f"The column {name!r} is not used, so that nothing is left to ignore.")
         places += found
-    if len(places) == _n_features(data, preparer):
+    if len(places) == len(column_of):
         raise InvalidRequest(
             f"no feature is left without {quoted(list(ignore))}; name fewer columns to ignore."
         )
     return sorted(set(places)), tuple(notes)
-
-
-def _features_of(name: str, data: Table, preparer: Any) -> list[int]:
-    if not isinstance(preparer, TablePreparer):
-        return [data.feature_names.index(name)]
-    column_of = [part.plan.name for part in preparer._parts for _ in part.names]
-    return [place for place, column in enumerate(column_of) if column == name]
-
-
-def _n_features(data: Table, preparer: Any) -> int:
-    is_prepared = isinstance(preparer, TablePreparer)
-    return int(preparer.n_features_out_) if is_prepared else len(data.feature_names)
 
 
 def colored_only(request: EmbedRequest) -> tuple[str, ...]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from sidelight._words import counted, format_number, listed, statements
+from sidelight._words import counted, format_number
+from sidelight.jobs._graph_page import known_for_certain
 from sidelight.pictures.relational._curve import rates
 from sidelight.report.cards import (
     Cell,
@@ -52,15 +53,13 @@ PARTS = ("attribute", "relational", "similarity")
 def page(found: ResolveRun) -> Page:
     """Return what the page of entities shows."""
     n, n_pairs = len(found.labels), int(found.estimator.blocking_.n_pairs)
-    known = statements(found.knowledge.counts)
-    sentence = f"{counted(n, 'reference')} to {counted(found.n_clusters, 'entity', 'entities')}; "
-    sentence += f"{counted(n_pairs, 'pair')} compared"
-    sentence += f"; known for certain: {listed(known)}." if known else "."
+    entities = counted(found.n_clusters, "entity", "entities")
+    sentence = f"{counted(n, 'reference')} to {entities}; {counted(n_pairs, 'pair')} compared"
     compared = notes([*found.blocking_lines(), *found.knowledge.notes])
     return found.page_of(
         __package__,
         noun="References",
-        sentence=sentence,
+        sentence=known_for_certain(found, sentence),
         status=f"{n - found.n_clusters:,} references joined to others",
         facts=[("Entities", f"{found.n_clusters:,}"), ("Pairs", f"{n_pairs:,}")],
         settings={"groups": found.request.groups or "none"},
@@ -85,7 +84,7 @@ def _chains_card(found: ResolveRun) -> Markup:
     merges, texts = found.estimator.merges_, found.row_texts()
     first = np.asarray(merges["i"], np.int64)
     entity = found.labels[first] if len(first) else first
-    chains = []
+    chains: list[Markup] = []
     for cluster in largest_clusters(found.labels, found.data.ids, MAX_CHAINS):
         if cluster.size < 2:
             continue

@@ -28,12 +28,12 @@ from sidelight.io.inner import (
 from sidelight.jobs._graph import GraphRun, read_columns
 from sidelight.jobs._method import (
     check_different,
-    check_given_once,
     check_takes,
     estimator_for,
     is_path,
     method_for,
     timed_fit,
+    with_options,
 )
 from sidelight.jobs._result import writer_of
 from sidelight.jobs._table._knowledge import read_knowledge
@@ -56,7 +56,7 @@ class ResolveRun(GraphRun):
 
     Attributes
     ----------
-    method, estimator, data, knowledge, seconds, notes, files
+    method, estimator, data, knowledge, seconds, notes
         As in every run about a graph: the fitted estimator, and what it was given.
     request : ResolveRequest
         What was asked for.
@@ -202,8 +202,7 @@ def _settings(request: ResolveRequest) -> dict[str, Any]:
         "relational_share": request.relational_share,
     }
     given = {name: value for name, value in own.items() if value is not None}
-    check_given_once(request, given)
-    return {**request.settings, **given}
+    return with_options(request, given)
 
 
 def _comparison(name: str, how: Any) -> Any:
