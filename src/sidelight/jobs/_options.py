@@ -448,16 +448,6 @@ class Request:
             words += given
         return shlex.join(words)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields that are not at their defaults; values only in memory by their type."""
-        found: dict[str, Any] = {}
-        for name, one in fields_of(type(self)).items():
-            value = getattr(self, name)
-            if not _is_default(value, one.default):
-                typed = isinstance(value, bool) or _can_be_typed(value)
-                found[name] = value if typed else f"<{type(value).__name__}>"
-        return found
-
 
 def _is_default(value: Any, default: Any) -> bool:
     if value is default:

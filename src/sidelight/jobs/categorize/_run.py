@@ -14,7 +14,7 @@ from scipy import sparse
 from sidelight._fit.targets import read_targets
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted, setting, worded
-from sidelight.constraints import Constraints, Violations
+from sidelight.constraints import Constraints
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table
 from sidelight.io.inner import CATEGORIZED, quoted
@@ -94,11 +94,6 @@ class CategorizeRun(FittedRun):
         return read_targets(None, self.knowledge, "", pass_on=False)[0]
 
     @cached_property
-    def violations(self) -> Violations:
-        """Stated classes that the categories do not keep together."""
-        return self.knowledge.violations(self.labels)
-
-    @cached_property
     def scores(self) -> dict[str, dict[str, float]]:
         """Agreement with the true topics: of the categories, and of the given classes."""
         if self.data.truth is None:
@@ -173,14 +168,9 @@ class CategorizeRun(FittedRun):
         )
         return dict(zip(CATEGORIZED, values, strict=True))
 
-    def facts(self) -> dict[str, Any]:
-        """Return what came out as plain values."""
+    def _own_facts(self) -> dict[str, Any]:
         estimator = self.estimator
         return {
-            "data": str(self.data.path),
-            "method": self.method.name,
-            "parameters": estimator.get_params(deep=False),
-            "n_rows": self.data.n_rows,
             "n_words": len(self.words),
             "n_words_seen": self.n_words_seen,
             "min_df": self.preparer.min_df_,
@@ -195,7 +185,6 @@ class CategorizeRun(FittedRun):
             "similar": self.similar(),
             "n_moved": len(estimator.moved_),
             "n_outliers": len(estimator.outliers_),
-            "seconds": self.seconds,
             "scores": self.scores or None,
         }
 
