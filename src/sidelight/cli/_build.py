@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from sidelight.cli._errors import UsageError, wrapped, write_panel
+from sidelight.cli._errors import UsageError, filled, write_panel
 from sidelight.jobs._options import (
     ALL_METHODS,
     OWN_METHODS,
@@ -74,10 +74,9 @@ class JobCommand(TyperCommand):
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
         """Write what the command does, and an example that can be copied."""
-        parts = (self._job.summary, self._job.text, "For example:")
-        lines = [wrapped(part, formatter.width - 2) for part in parts if part]
-        for part in [*lines, example_lines(self._job.example, formatter.width - 4)]:
-            formatter.write("\n" + "".join(f"  {line}\n" for line in part))
+        for part in filter(None, (self._job.summary, self._job.text, "For example:")):
+            formatter.write("\n" + filled(part, formatter.width))
+        formatter.write("\n" + example_text(self._job.example, formatter.width - 2))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options panel by panel."""
@@ -117,15 +116,14 @@ class JobCommand(TyperCommand):
         """Ignore what the base class begins with: the job says what is run."""
 
 
-def example_lines(command: str, width: int) -> list[str]:
+def example_text(command: str, width: int) -> str:
     """Break a command between its options, as a shell takes it."""
-    lines = [""]
+    lines = ["   "]
     for part in re.split(r" (?=-)", command):
-        if lines[-1] and len(lines[-1]) + len(part) > width:
-            lines[-1] += " \\"
-            lines.append("   ")
-        lines[-1] = f"{lines[-1]} {part}" if lines[-1] else f"  {part}"
-    return lines
+        if len(lines[-1]) + len(part) > width:
+            lines.append("     ")
+        lines[-1] += f" {part}"
+    return " \\\n".join(lines) + "\n"
 
 
 def build(job: Job, run: Callable[..., Any]) -> Any:

@@ -81,23 +81,18 @@ MAX_NAMES = 30
 
 
 def write_panel(formatter: Any, title: str, rows: Sequence[tuple[str, str]]) -> None:
-    """Write names and what they mean under a title; no name is broken at its hyphens."""
-    formatter.write_paragraph()
-    formatter.write(f"{title}\n" if title.endswith("?") else f"{title}:\n")
+    """Write names and what they mean under a title; a question has no colon behind it."""
     width = min(max(len(name) for name, _ in rows), MAX_NAMES)
+    formatter.write(f"\n{title}\n" if title.endswith("?") else f"\n{title}:\n")
     for name, text in rows:
-        first, *others = wrapped(text, formatter.width - width - 4)
-        if len(name) > width:
-            others.insert(0, first)
-            first = ""
-        formatter.write(f"  {name:{width}}  {first}".rstrip() + "\n")
-        formatter.write("".join(f"  {'':{width}}  {line}\n" for line in others))
+        formatter.write(filled(text, formatter.width, f"  {name:{width}}  ", width + 4))
 
 
-def wrapped(text: str, width: int) -> list[str]:
-    """Break a text into lines between words."""
-    lines = textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
-    return lines or [""]
+def filled(text: str, width: int, start: str = "  ", indent: int = 2) -> str:
+    """Break a text into lines between words, and never at the hyphens of a name."""
+    rules: Any = {"break_on_hyphens": False, "break_long_words": False}
+    rules |= {"initial_indent": start, "subsequent_indent": " " * indent}
+    return textwrap.fill(text, width, **rules) + "\n"
 
 
 #: Jobs that talk to a person or a pipe, and what runs them in place of ``perform``.
