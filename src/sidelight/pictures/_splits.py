@@ -52,6 +52,7 @@ def split_maps(
     constraints: Constraints | None = None,
     feature_names: Sequence[str] | None = None,
     features: Sequence[Any] | None = None,
+    like: Any = None,
 ) -> tuple[Points, ...]:
     """The same map of the rows for every known split in classes and every one that was found.
 
@@ -67,7 +68,7 @@ def split_maps(
     maps = []
     for name, labels in splits.items():
         run = run_of_labels(X, labels, constraints, feature_names)
-        maps.append(cluster_map(run, features=features).headed(name))
+        maps.append(cluster_map(run, like=like, features=features).headed(name))
     return tuple(maps)
 
 

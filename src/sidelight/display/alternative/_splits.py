@@ -51,6 +51,7 @@ class SplitsDisplay(Display, kind=Points):
         constraints: Constraints | None = None,
         feature_names: Sequence[str] | None = None,
         features: Sequence[Any] | None = None,
+        like: Any = None,
         ax: Any = None,
         **options: Any,
     ) -> Self:
@@ -68,9 +69,9 @@ class SplitsDisplay(Display, kind=Points):
             raise InvalidRequest("one fitted clusterer at least is needed (with labels_).")
         given = as_known_splits(known, len(models[0].labels_), X)
         found = [model.labels_ for model in models]
-        return cls(split_maps(X, given, found, constraints, feature_names, features)).plot(
-            ax, **options
-        )
+        like = getattr(like, "picture", like)
+        maps = split_maps(X, given, found, constraints, feature_names, features, like)
+        return cls(maps).plot(ax, **options)
 
     def plot(self, ax: Any = None, **options: Any) -> Self:
         """Draw every split in axes of its own.

@@ -41,7 +41,7 @@ class SignMatrixDisplay(Display, kind=Cells):
 
     @classmethod
     def from_relations(
-        cls, relations: Any, labels: Any, *, title: str = "", ax: Any = None
+        cls, relations: Any, labels: Any, *, title: str = "", ax: Any = None, **options: Any
     ) -> Self:
         """Draw scored pairs with the clusters of any labels.
 
@@ -59,10 +59,10 @@ class SignMatrixDisplay(Display, kind=Cells):
             )
         given = as_relations(relations, len(clusters))
         blocks = sign_blocks(given.edges, given.scores, clusters, MAX_OBJECTS)
-        return cls(sign_cells(blocks).headed(title)).plot(ax)
+        return cls(sign_cells(blocks).headed(title)).plot(ax, **options)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any, *, ax: Any = None, **options: Any) -> Self:
         """Draw the scored pairs that a clusterer was fitted to, with its clusters.
 
         Parameters
@@ -73,4 +73,4 @@ class SignMatrixDisplay(Display, kind=Cells):
             What it was fitted to.
         """
         model = fitted_with(estimator, "labels_", "gives no clusters (it has no labels_).")
-        return cls.from_relations(X, model.labels_, title=type(model).__name__, ax=ax)
+        return cls.from_relations(X, model.labels_, title=type(model).__name__, ax=ax, **options)
