@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sidelight.report.text import Line, Strong, TextTable, Told
+from sidelight.report.inner import Line, Strong, TextTable, Told
 
 
 @dataclass

@@ -17,7 +17,7 @@ from sidelight.jobs._labeled import LabeledRun
 from sidelight.jobs._parts import ending, heading
 from sidelight.jobs._table._features import IN_MEMORY, is_frame
 from sidelight.preparation.inner import as_source
-from sidelight.report.text import TextTable, Told, text_table
+from sidelight.report.inner import TextTable, Told, text_table
 
 #: Clusters that the terminal lists.
 MAX_LISTED = 10

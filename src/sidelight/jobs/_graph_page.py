@@ -6,9 +6,21 @@ from markupsafe import Markup
 
 from sidelight._words import counted, format_number, listed, statements
 from sidelight.jobs._graph import OPTIMAL, GraphRun, gap_text
-from sidelight.pictures.relational._blocks import SignBlocks, sign_cells
-from sidelight.report.cards import card, figure, html, joined, note, side, terms
-from sidelight.report.page import Page, agreement_card, largest_card, row_names, size_figure
+from sidelight.pictures.inner import SignBlocks, sign_cells
+from sidelight.report.inner import (
+    Page,
+    agreement_card,
+    card,
+    figure,
+    html,
+    joined,
+    largest_card,
+    note,
+    row_names,
+    side,
+    size_figure,
+    terms,
+)
 
 
 def known_for_certain(found: GraphRun, sentence: str) -> str:

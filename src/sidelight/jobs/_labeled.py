@@ -16,7 +16,7 @@ from sidelight.io import Table
 from sidelight.jobs._table._run import Outcome
 
 if TYPE_CHECKING:
-    from sidelight.report.page import Page
+    from sidelight.report.inner import Page
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,7 +96,7 @@ class FittedRun(Outcome):
         **own: Any,
     ) -> Page:
         """Return a page with the heading, settings and command that pages of clusters have."""
-        from sidelight.report.page import Page
+        from sidelight.report.inner import Page
 
         return Page(
             estimator=self.estimator,

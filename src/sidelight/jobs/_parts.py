@@ -7,7 +7,7 @@ from typing import Any
 
 from sidelight._words import counted, score_rows, statements
 from sidelight.constraints import Constraints, Violations
-from sidelight.report.text import Line, Strong, TextTable, Told, first_rows, text_table
+from sidelight.report.inner import Line, Strong, TextTable, Told, first_rows, text_table
 
 #: Largest numbers of clusters, violated statements and columns that are listed.
 MAX_CLUSTERS = 30

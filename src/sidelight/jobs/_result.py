@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from sidelight.exceptions import SidelightError
 from sidelight.io.inner import write_columns, write_together
 from sidelight.jobs._outputs import PathLike, check_outputs
-from sidelight.report.text import Told, as_html
+from sidelight.report.inner import Told, as_html
 
 #: Writes one file.
 Writer: TypeAlias = Callable[[Path], None]

@@ -14,13 +14,21 @@ from markupsafe import Markup
 from sidelight._words import counted, two_digits
 from sidelight.evaluation import Candidate, Comparison
 from sidelight.evaluation.inner import agreement, codes, pair
-from sidelight.pictures._matching import count_together, match_classes
-from sidelight.pictures._picture import Picture
-from sidelight.pictures._points import small_map
-from sidelight.pictures._projection import project
-from sidelight.pictures._run import Given, Partition, clusters_of, sample_rows, shorten
-from sidelight.pictures._scores import by_number
-from sidelight.pictures.svg._comparison import score_bar, score_scale
+from sidelight.pictures import Picture
+from sidelight.pictures.inner import (
+    Given,
+    Partition,
+    by_number,
+    clusters_of,
+    count_together,
+    match_classes,
+    project,
+    sample_rows,
+    score_bar,
+    score_scale,
+    shorten,
+    small_map,
+)
 from sidelight.report.cards import (
     Cell,
     Chip,

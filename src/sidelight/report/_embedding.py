@@ -12,12 +12,26 @@ from markupsafe import Markup
 
 from sidelight._typing import Array
 from sidelight._words import counted, format_number, listed, statements
-from sidelight.pictures._pairs import MAX_PAIRS, Mapped, PairDistances, known_distances
-from sidelight.pictures._points import Mark, Points, link_lines, small_map
-from sidelight.pictures._run import Given, Partition, sample_rows, shorten
-from sidelight.pictures._selection import MAX_LINES, MAX_POINTS, Links, fill_up, links_of
-from sidelight.pictures.maps._coloring import Coloring
-from sidelight.pictures.svg._points import group_class
+from sidelight.pictures import Mark, Points
+from sidelight.pictures.inner import (
+    MAX_LINES,
+    MAX_PAIRS,
+    MAX_POINTS,
+    Coloring,
+    Given,
+    Links,
+    Mapped,
+    PairDistances,
+    Partition,
+    fill_up,
+    group_class,
+    known_distances,
+    link_lines,
+    links_of,
+    sample_rows,
+    shorten,
+    small_map,
+)
 from sidelight.report._mapped import order_of_pairs, pairs_before_and_after
 from sidelight.report.cards import (
     MAX_NAME,

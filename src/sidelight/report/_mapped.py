@@ -9,12 +9,24 @@ from sidelight._fit.moments import moments
 from sidelight._typing import Array
 from sidelight._words import counted, format_number, listed, statements
 from sidelight.engine import as_rows
-from sidelight.pictures._histograms import pair_distances
-from sidelight.pictures._pairs import MAX_PAIRS, Mapped, PairDistances, known_distances, some_of
-from sidelight.pictures._points import Points, link_lines, small_map
-from sidelight.pictures._projection import Projection, project
-from sidelight.pictures._run import Given, Partition, sample_rows
-from sidelight.pictures._selection import Links, fill_up
+from sidelight.pictures import Points
+from sidelight.pictures.inner import (
+    MAX_PAIRS,
+    Given,
+    Links,
+    Mapped,
+    PairDistances,
+    Partition,
+    Projection,
+    fill_up,
+    known_distances,
+    link_lines,
+    pair_distances,
+    project,
+    sample_rows,
+    small_map,
+    some_of,
+)
 from sidelight.report.cards import (
     MAX_GROUPS,
     Panel,

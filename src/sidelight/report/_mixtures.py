@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from markupsafe import Markup
 
-from sidelight.pictures._histograms import certainty as sureness
-from sidelight.pictures._run import Run, sample_rows
+from sidelight.pictures.inner import Run, sample_rows
+from sidelight.pictures.inner import certainty as sureness
 from sidelight.report.cards import Panel, card, figures, group, named_values, row_id
 from sidelight.report.text import text_table
 

@@ -149,7 +149,7 @@ def render_report(
     True
     """
     # Jinja2 and SciPy are imported when a report is made, not when this package is.
-    from sidelight.pictures._run import make_given
+    from sidelight.pictures.inner import make_given
     from sidelight.report.pages import check_fitted, page_of
 
     check_fitted(estimator)

@@ -14,10 +14,8 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight.pictures._bars import named_bars
-from sidelight.pictures._picture import Picture
-from sidelight.pictures._run import SHOWN_ID_LENGTH, Partition, shorten
-from sidelight.pictures.svg._render import svg_of
+from sidelight.pictures import Picture
+from sidelight.pictures.inner import SHOWN_ID_LENGTH, Partition, named_bars, shorten, svg_of
 from sidelight.report.text import Strong, TextTable, text_table
 
 if TYPE_CHECKING:

@@ -11,13 +11,20 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from sidelight._words import counted, format_number
-from sidelight.pictures._matching import count_together, match_classes
-from sidelight.pictures._plane import Plane, rows_in_plane
-from sidelight.pictures._points import Points
-from sidelight.pictures._run import Given, Run, make_run
-from sidelight.pictures._selection import Links, Selection
-from sidelight.pictures._shapes import shapes
-from sidelight.pictures._sizes import cluster_sizes
+from sidelight.pictures import Points
+from sidelight.pictures.inner import (
+    Given,
+    Links,
+    Plane,
+    Run,
+    Selection,
+    cluster_sizes,
+    count_together,
+    make_run,
+    match_classes,
+    rows_in_plane,
+    shapes,
+)
 from sidelight.preparation import TypedColumn
 from sidelight.report._features import SHOW_ALL, feature_means
 from sidelight.report._mixtures import certainty_cards, saliency

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from sidelight._words import counted
 from sidelight.explanation import Doubt, Explanation, Profile, Rule, Trait, explain_clusters
 from sidelight.explanation.inner import percent, shown
-from sidelight.pictures._run import Run, shorten
+from sidelight.pictures.inner import Run, shorten
 from sidelight.preparation import TypedColumn
 from sidelight.report.cards import (
     card,

@@ -12,7 +12,7 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight.exceptions import EmbeddingWarning
-from sidelight.pictures._run import sample_rows
+from sidelight.pictures.inner import sample_rows
 
 MAX_ROWS = 2_000  # whose geodesics are compared with distances on the map
 MAX_MEASURED = 2_000  # rows whose neighbors are compared: distances between all of them

@@ -15,10 +15,7 @@ from markupsafe import Markup
 from sidelight import __version__
 from sidelight._typing import Array
 from sidelight._words import format_number
-from sidelight.pictures._bars import named_bars
-from sidelight.pictures._palette import palette
-from sidelight.pictures._progress import by_step, first_step
-from sidelight.pictures._run import shorten
+from sidelight.pictures.inner import by_step, first_step, named_bars, palette, shorten
 from sidelight.report.cards import (
     MAX_GROUPS,
     Cell,

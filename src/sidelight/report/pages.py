@@ -7,7 +7,7 @@ from typing import Any
 
 from sidelight.evaluation import Comparison
 from sidelight.exceptions import SidelightError
-from sidelight.pictures._run import Given
+from sidelight.pictures.inner import Given
 from sidelight.preparation import TypedColumn
 from sidelight.report.page import Page
 

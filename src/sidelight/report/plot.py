@@ -11,11 +11,8 @@ from markupsafe import Markup
 
 from sidelight._typing import IntArray
 from sidelight._words import counted
-from sidelight.pictures._points import Points
-from sidelight.pictures._run import Given, Partition, shorten
-from sidelight.pictures._selection import Links
-from sidelight.pictures.svg._points import placed
-from sidelight.pictures.svg._render import svg_of
+from sidelight.pictures import Points
+from sidelight.pictures.inner import Given, Links, Partition, placed, shorten, svg_of
 from sidelight.report.cards import MAX_GROUPS, chips, group, html, joined, more, note, small
 from sidelight.report.templates import resource
 

@@ -10,9 +10,15 @@ import numpy as np
 from markupsafe import Markup
 
 from sidelight._words import STATEMENTS, counted, format_number, listed, score_rows
-from sidelight.pictures._matching import count_together, match_classes
-from sidelight.pictures._run import Partition, Run, shorten
-from sidelight.pictures._selection import Links, Selection
+from sidelight.pictures.inner import (
+    Links,
+    Partition,
+    Run,
+    Selection,
+    count_together,
+    match_classes,
+    shorten,
+)
 from sidelight.report.cards import (
     MAX_GROUPS,
     Cell,

@@ -17,7 +17,7 @@ from sidelight.io import Table
 from sidelight.jobs._parts import class_lines, heading, size_table
 from sidelight.jobs._table._model import Model, mapped_rows
 from sidelight.jobs._table._run import Outcome, names_out
-from sidelight.report.text import Told
+from sidelight.report.inner import Told
 
 
 @dataclass(frozen=True, eq=False, repr=False)

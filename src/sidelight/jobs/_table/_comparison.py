@@ -22,10 +22,10 @@ from sidelight.jobs._table._asked import MethodRequest, Rows
 from sidelight.jobs._table._comparison_words import comparison_words
 from sidelight.jobs._table._request import prepare
 from sidelight.jobs._table._run import Prepared, Run
-from sidelight.report.text import Told
+from sidelight.report.inner import Told
 
 if TYPE_CHECKING:
-    from sidelight.report.page import Page
+    from sidelight.report.inner import Page
 
 #: Stands for the number of clusters where the rows are read before it is known.
 ANY_K = 2

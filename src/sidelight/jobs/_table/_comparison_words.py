@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sidelight._words import counted, two_digits
 from sidelight.evaluation.inner import HEADINGS
 from sidelight.jobs._table._words import words
-from sidelight.report.text import Strong, TextTable, Told, text_table
+from sidelight.report.inner import Strong, TextTable, Told, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs._table._comparison import CompareRun

@@ -26,12 +26,12 @@ from sidelight.jobs._parts import preparation_lines
 from sidelight.jobs._result import Result
 from sidelight.jobs._table._model import Model, fill_model, mapped_rows, names_in, used_columns
 from sidelight.preparation import TablePreparer, TypedColumn
-from sidelight.report.text import Told
+from sidelight.report.inner import Told
 
 if TYPE_CHECKING:
     from sidelight.jobs._table._asked import Rows
-    from sidelight.pictures._run import Given
-    from sidelight.report.page import Page
+    from sidelight.pictures.inner import Given
+    from sidelight.report.inner import Page
 
 #: Keys of what is told about a column.
 PLANNED = ("column", "used_as", "how")
@@ -225,7 +225,7 @@ class Fitted(Outcome, Prepared):
     @cached_property
     def as_given(self) -> Given:
         """The estimator with what it was given, as pictures and pages take it."""
-        from sidelight.pictures._run import make_given
+        from sidelight.pictures.inner import make_given
 
         data = self.data
         return make_given(
@@ -398,7 +398,7 @@ class Run(Fitted):
 
     def _page(self, **own: Any) -> Page:
         """Return the page of the estimator; ``own`` are parts that only some kinds have."""
-        from sidelight.report.pages import page_of
+        from sidelight.report.inner import page_of
 
         return self.framed(page_of(self.as_given, **own))
 

@@ -13,7 +13,7 @@ from sidelight.jobs._parts import (
     heading,
     size_table,
 )
-from sidelight.report.text import Told, text_table
+from sidelight.report.inner import Told, text_table
 
 
 def words(found: Any) -> list[Told]:

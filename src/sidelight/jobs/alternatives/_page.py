@@ -12,27 +12,36 @@ from markupsafe import Markup
 from sidelight._words import counted, listed
 from sidelight.constraints import Constraints, KnownSplits
 from sidelight.evaluation import SplitSimilarity
-from sidelight.pictures._points import small_map
-from sidelight.pictures._projection import project
-from sidelight.pictures._run import Given, Partition, Run, make_run, sample_rows, shorten
-from sidelight.pictures._splits import known_partitions
+from sidelight.pictures.inner import (
+    Given,
+    Partition,
+    Run,
+    known_partitions,
+    make_run,
+    project,
+    sample_rows,
+    shorten,
+    small_map,
+)
 from sidelight.preparation import TypedColumn
-from sidelight.report.cards import (
+from sidelight.report.inner import (
     MAX_GROUPS,
+    Page,
     Panel,
     card,
     chips,
+    confusion,
+    explained_card,
     figures,
     html,
     legend,
     meter,
+    objective_panel,
     panels,
+    scores_card,
     table,
+    text_table,
 )
-from sidelight.report.explained import explained_card
-from sidelight.report.page import Page, objective_panel
-from sidelight.report.tables import confusion, scores_card
-from sidelight.report.text import text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.alternatives._run import AlternativesRun

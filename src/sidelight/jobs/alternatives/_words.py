@@ -9,7 +9,7 @@ from sidelight._words import counted
 from sidelight.jobs._parts import ending, format_figure, heading, size_table
 from sidelight.jobs._table._run import Run
 from sidelight.jobs._table._words import explanation_lines
-from sidelight.report.text import Strong, Told, text_table
+from sidelight.report.inner import Strong, Told, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.alternatives._run import AlternativesRun

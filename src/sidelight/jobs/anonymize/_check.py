@@ -15,7 +15,7 @@ from sidelight.jobs._result import Result
 from sidelight.jobs.anonymize._publish import count_rows
 from sidelight.jobs.anonymize._request import OF_MAKING, AnonymizeRequest
 from sidelight.privacy import AnonymityCheck
-from sidelight.report.text import Told
+from sidelight.report.inner import Told
 
 
 @dataclass(frozen=True, eq=False)

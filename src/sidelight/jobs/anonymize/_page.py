@@ -15,19 +15,20 @@ from markupsafe import Markup
 from sidelight._words import counted, format_number, listed
 from sidelight.io.inner import column_texts
 from sidelight.jobs.anonymize._words import LOSSES, MAX_NAME, promise_table, sensitive_table
-from sidelight.pictures._bars import named_bars
-from sidelight.pictures._run import shorten
-from sidelight.pictures.privacy._distributions import (
+from sidelight.pictures.inner import (
     BARS,
     before_and_after,
+    class_sizes,
     distribution_of,
+    loss_search,
+    named_bars,
+    shorten,
+    svg_of,
     width_text,
 )
-from sidelight.pictures.privacy._loss import loss_search
-from sidelight.pictures.privacy._sizes import class_sizes
-from sidelight.pictures.svg._render import svg_of
 from sidelight.privacy import AnonymityCheck
-from sidelight.report.cards import (
+from sidelight.report.inner import (
+    Page,
     card,
     figure,
     html,
@@ -37,9 +38,8 @@ from sidelight.report.cards import (
     strong,
     table_card,
     terms,
+    text_table,
 )
-from sidelight.report.page import Page
-from sidelight.report.text import text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.anonymize._run import AnonymizeRun

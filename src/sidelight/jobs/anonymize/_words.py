@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from sidelight._words import counted, format_number
 from sidelight.jobs._parts import heading
-from sidelight.pictures._run import shorten
+from sidelight.pictures.inner import shorten
 from sidelight.privacy import AnonymityCheck
-from sidelight.report.text import Strong, TextTable, Told, text_table
+from sidelight.report.inner import Strong, TextTable, Told, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.anonymize._check import AnonymityCheckRun

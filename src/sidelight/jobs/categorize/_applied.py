@@ -15,7 +15,7 @@ from sidelight.io.inner import ID, RANKED
 from sidelight.jobs._parts import MAX_CLUSTERS
 from sidelight.jobs._result import writer_of
 from sidelight.jobs._table._applied import Applied
-from sidelight.report.text import Told, first_rows, text_table
+from sidelight.report.inner import Told, first_rows, text_table
 
 if TYPE_CHECKING:
     from sidelight.cluster import CategoryRanking

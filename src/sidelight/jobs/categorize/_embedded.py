@@ -8,7 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from sidelight._typing import Array
-from sidelight.report.plot import for_script
+from sidelight.report.inner import for_script
 
 #: Words of seeds that a page holds; of more, only the heaviest words of every seed are there.
 MAX_ENTRIES = 200_000

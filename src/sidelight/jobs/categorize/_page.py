@@ -13,27 +13,29 @@ from sidelight._typing import Array
 from sidelight._words import counted, listed
 from sidelight.jobs.categorize._embedded import heaviest, seeds_in_page
 from sidelight.jobs.categorize._words import score_table
-from sidelight.pictures._run import shorten
-from sidelight.pictures.categories._flows import flows_of
-from sidelight.report.cards import (
+from sidelight.pictures.inner import flows_of, shorten
+from sidelight.report.inner import (
     Cell,
+    Page,
     Row,
+    Strong,
     body,
     card,
     html,
     joined,
     note,
     notes,
+    resource,
     row_id,
+    row_names,
     side,
+    size_figure,
     small,
     strong,
     table,
     table_card,
+    text_table,
 )
-from sidelight.report.page import Page, row_names, size_figure
-from sidelight.report.templates import resource
-from sidelight.report.text import Strong, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.categorize._run import CategorizeRun

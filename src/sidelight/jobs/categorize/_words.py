@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sidelight._words import counted, format_number, listed, score_rows
 from sidelight.jobs._parts import MAX_CLUSTERS, heading
-from sidelight.report.text import TextTable, Told, first_rows, text_table
+from sidelight.report.inner import TextTable, Told, first_rows, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.categorize._run import CategorizeRun

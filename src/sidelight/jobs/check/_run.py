@@ -24,7 +24,7 @@ from sidelight.jobs._table._knowledge import read_knowledge
 from sidelight.jobs._table._request import several
 from sidelight.jobs._table._rows import read_rows
 from sidelight.jobs.check._request import CheckRequest
-from sidelight.report.text import Told
+from sidelight.report.inner import Told
 
 MEANINGS = {
     "coverage": "of the rows are in some constraint (coverage)",

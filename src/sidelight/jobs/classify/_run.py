@@ -30,12 +30,12 @@ from sidelight.jobs._table._estimator import BASE
 from sidelight.jobs._table._request import prepare as prepare_table
 from sidelight.jobs._table._run import Prepared, Run
 from sidelight.jobs.classify._request import ClassifyRequest
-from sidelight.pictures.classes._decisions import Decisions, class_codes, fitted_decisions
-from sidelight.report.text import Told
+from sidelight.pictures.inner import Decisions, class_codes, fitted_decisions
+from sidelight.report.inner import Told
 
 if TYPE_CHECKING:
     from sidelight.jobs.classify._contrast import Contrast
-    from sidelight.report.page import Page
+    from sidelight.report.inner import Page
 
 
 def prepare(request: ClassifyRequest) -> PreparedClasses:

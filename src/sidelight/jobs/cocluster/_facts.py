@@ -13,13 +13,7 @@ from sidelight._typing import FloatArray, IntArray
 from sidelight._words import counted, format_number
 from sidelight.constraints import CrossLinks, Ordering
 from sidelight.io.inner import quoted
-from sidelight.pictures.coclustering._blocks import (
-    TableBlocks,
-    Timeline,
-    is_paired,
-    table_blocks,
-    timeline,
-)
+from sidelight.pictures.inner import TableBlocks, Timeline, is_paired, table_blocks, timeline
 
 #: Heaviest rows and columns of a co-cluster that are kept.
 MAX_MEMBERS = 12

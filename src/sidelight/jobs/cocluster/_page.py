@@ -10,13 +10,15 @@ from markupsafe import Markup
 
 from sidelight._words import STATEMENTS, counted, listed, statements
 from sidelight.jobs.cocluster._facts import Cocluster
-from sidelight.pictures._run import shorten
-from sidelight.pictures.coclustering._pictures import cluster_lanes, table_cells
-from sidelight.report.cards import (
+from sidelight.pictures.inner import cluster_lanes, shorten, table_cells
+from sidelight.report.inner import (
     MAX_GROUPS,
     MAX_NAME,
     Cell,
+    Page,
     Row,
+    Tally,
+    agreement_card,
     card,
     figure,
     figures,
@@ -26,13 +28,14 @@ from sidelight.report.cards import (
     members,
     note,
     notes,
+    objective_panel,
+    outcome,
+    row_names,
     side,
     table_card,
     tally_table,
+    text_table,
 )
-from sidelight.report.page import Page, agreement_card, objective_panel, row_names
-from sidelight.report.tables import Tally, outcome
-from sidelight.report.text import text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.cocluster._run import CoclusterRun

@@ -12,7 +12,7 @@ from sidelight.jobs._parts import (
     score_table,
     violation_lines,
 )
-from sidelight.report.text import TextTable, Told, text_table
+from sidelight.report.inner import TextTable, Told, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.cocluster._run import CoclusterRun

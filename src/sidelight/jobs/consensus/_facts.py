@@ -9,7 +9,7 @@ import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import listed
-from sidelight.pictures.relational._blocks import SignBlocks, sign_blocks
+from sidelight.pictures.inner import SignBlocks, sign_blocks
 
 #: Partitions with missing rows that are named.
 MAX_GAPS = 5

@@ -10,12 +10,19 @@ from markupsafe import Markup
 from sidelight._words import STATEMENTS, counted
 from sidelight.jobs._graph_page import partition_page, signs_card
 from sidelight.jobs.consensus._facts import disputed_share, note_gaps, vote_blocks
-from sidelight.pictures._run import shorten
-from sidelight.pictures.relational._blocks import MAX_OBJECTS
-from sidelight.report.cards import card, meter, notes, row_id, table_card, tally_table
-from sidelight.report.page import Page, row_names
-from sidelight.report.tables import Tally
-from sidelight.report.text import text_table
+from sidelight.pictures.inner import MAX_OBJECTS, shorten
+from sidelight.report.inner import (
+    Page,
+    Tally,
+    card,
+    meter,
+    notes,
+    row_id,
+    row_names,
+    table_card,
+    tally_table,
+    text_table,
+)
 
 if TYPE_CHECKING:
     from sidelight.jobs.consensus._run import ConsensusRun

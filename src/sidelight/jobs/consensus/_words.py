@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sidelight._words import counted
 from sidelight.jobs._graph import graph_words, largest_table
 from sidelight.jobs._parts import MAX_COLUMNS
-from sidelight.report.text import Told, text_table
+from sidelight.report.inner import Told, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.consensus._run import ConsensusRun

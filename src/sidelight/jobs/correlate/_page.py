@@ -9,10 +9,8 @@ from markupsafe import Markup
 from sidelight._words import counted, format_number
 from sidelight.jobs._graph_page import partition_page, signs_card
 from sidelight.jobs.correlate._facts import pair_kinds
-from sidelight.pictures.relational._blocks import MAX_OBJECTS, sign_blocks
-from sidelight.report.cards import Cell, card, notes, row_id, table_card
-from sidelight.report.page import Page
-from sidelight.report.text import text_table
+from sidelight.pictures.inner import MAX_OBJECTS, sign_blocks
+from sidelight.report.inner import Cell, Page, card, notes, row_id, table_card, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.correlate._run import CorrelateRun

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sidelight._words import counted, format_number
 from sidelight.jobs._graph import graph_words, largest_table
-from sidelight.report.text import Strong, Told, text_table
+from sidelight.report.inner import Strong, Told, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.correlate._run import CorrelateRun

@@ -14,7 +14,7 @@ from sidelight.jobs._outputs import check_outputs_free
 from sidelight.jobs._registry import run
 from sidelight.jobs._result import Result
 from sidelight.jobs.demo._request import DemoRequest
-from sidelight.report.text import Strong, Told, text_table
+from sidelight.report.inner import Strong, Told, text_table
 
 K = 3
 TRUTH = "variety"

@@ -24,8 +24,7 @@ from sidelight.jobs.embed._maps import (
 )
 from sidelight.jobs.embed._request import EmbedRequest
 from sidelight.jobs.embed._views import ViewsRun, run_views
-from sidelight.report.measures import Measure, measured_map
-from sidelight.report.text import Told, text_table
+from sidelight.report.inner import Measure, Told, measured_map, text_table
 
 
 def prepare(request: EmbedRequest) -> Prepared | ViewsRun:

@@ -26,7 +26,7 @@ from sidelight.jobs._table._features import scaler_for
 from sidelight.jobs._table._run import Outcome, names_out
 from sidelight.jobs.embed._maps import map_method
 from sidelight.jobs.embed._request import WHOLE_TABLE, EmbedRequest, refuse_given
-from sidelight.report.text import Strong, Told, text_table
+from sidelight.report.inner import Strong, Told, text_table
 
 DEFAULT = "coordinated-views"
 #: Rows whose missing views are predicted at once: each has a covariance matrix.

@@ -18,7 +18,7 @@ from sidelight.io.inner import alike_hint, position_of, quoted
 from sidelight.jobs._parts import score_table, violation_lines
 from sidelight.jobs._result import Result
 from sidelight.jobs.evaluate._request import EvaluateRequest
-from sidelight.report.text import Told
+from sidelight.report.inner import Told
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from sidelight.jobs._result import Result, Writer
 from sidelight.jobs._table._explain import explain, explanation_facts
 from sidelight.jobs._table._model import Model, load_model
 from sidelight.jobs.explain._request import ExplainRequest
-from sidelight.report.text import Strong, Told, text_table
+from sidelight.report.inner import Strong, Told, text_table
 
 #: Largest number of traits of a cluster that are listed.
 MAX_TRAITS = 8

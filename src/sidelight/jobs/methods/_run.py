@@ -11,7 +11,7 @@ from sidelight.exceptions import InvalidRequest
 from sidelight.jobs._result import Result
 from sidelight.jobs._table._estimator import BASE
 from sidelight.jobs.methods._request import MethodsRequest
-from sidelight.report.text import Strong, Told, text_table
+from sidelight.report.inner import Strong, Told, text_table
 from sidelight.tags import KINDS, KNOWLEDGE, Kind
 
 #: What a command takes first, and an option that most want, by the kind of the methods.

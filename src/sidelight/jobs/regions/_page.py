@@ -10,24 +10,22 @@ from markupsafe import Markup
 
 from sidelight._words import counted, format_number
 from sidelight.jobs.regions._facts import n_pieces
-from sidelight.pictures._projection import project
-from sidelight.pictures._run import Run, make_run
-from sidelight.pictures.relational._absorption import absorption
-from sidelight.pictures.relational._region_map import region_points
-from sidelight.report.cards import (
+from sidelight.pictures.inner import Run, absorption, make_run, project, region_points
+from sidelight.report.inner import (
     MAX_GROUPS,
+    Page,
     Panel,
     card,
+    cluster_page,
     figure,
     figures,
     group,
     row_id,
+    row_names,
     side,
     table,
+    text_table,
 )
-from sidelight.report.clusters import cluster_page
-from sidelight.report.page import Page, row_names
-from sidelight.report.text import text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.regions._run import RegionsRun

@@ -23,7 +23,7 @@ from sidelight.jobs._table._run import Prepared, Run
 from sidelight.jobs.regions._request import RegionsRequest
 
 if TYPE_CHECKING:
-    from sidelight.report.page import Page
+    from sidelight.report.inner import Page
 
 
 @dataclass(frozen=True, eq=False, repr=False)

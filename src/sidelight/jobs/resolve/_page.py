@@ -9,32 +9,30 @@ from markupsafe import Markup
 
 from sidelight._words import counted, format_number
 from sidelight.jobs._graph_page import known_for_certain
-from sidelight.pictures.relational._curve import rates
-from sidelight.report.cards import (
+from sidelight.pictures.inner import rates
+from sidelight.report.inner import (
+    MAX_MEMBERS,
     Cell,
+    Cluster,
+    Page,
+    agreement_card,
     card,
     figure,
     html,
     joined,
+    largest_clusters,
     note,
     notes,
     row_id,
+    row_names,
     side,
+    size_figure,
     small,
     strong,
     table,
     table_card,
+    text_table,
 )
-from sidelight.report.page import (
-    MAX_MEMBERS,
-    Cluster,
-    Page,
-    agreement_card,
-    largest_clusters,
-    row_names,
-    size_figure,
-)
-from sidelight.report.text import text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.resolve._run import ResolveRun

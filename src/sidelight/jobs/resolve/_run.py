@@ -39,7 +39,7 @@ from sidelight.jobs._result import writer_of
 from sidelight.jobs._table._knowledge import read_knowledge
 from sidelight.jobs.resolve._facts import doubtful_pairs
 from sidelight.jobs.resolve._request import ResolveRequest
-from sidelight.pictures.relational._curve import ResolutionCurve, curve_of, threshold_of
+from sidelight.pictures.inner import ResolutionCurve, curve_of, threshold_of
 from sidelight.preparation.inner import as_source
 
 #: The default where references occur in groups, and where they do not.

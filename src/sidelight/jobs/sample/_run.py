@@ -13,7 +13,7 @@ from sidelight.io import Table, read_table
 from sidelight.jobs._parts import knowledge_text
 from sidelight.jobs._result import Result, Writer
 from sidelight.jobs.sample._request import SampleRequest
-from sidelight.report.text import Told
+from sidelight.report.inner import Told
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from sidelight.jobs._table._estimator import methods_of
 from sidelight.jobs._table._request import prepare as prepare_table
 from sidelight.jobs._table._run import Prepared, Run
 from sidelight.jobs.select._request import SelectRequest
-from sidelight.report.text import TextTable, Told, first_rows, text_table
+from sidelight.report.inner import TextTable, Told, first_rows, text_table
 
 #: Largest number of features that are listed.
 MAX_FEATURES = 30

@@ -9,12 +9,17 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from sidelight._words import counted, format_number, listed, statements
-from sidelight.pictures._histograms import certainty
-from sidelight.pictures._matching import count_together
-from sidelight.pictures._progress import by_step
-from sidelight.pictures._run import Given, Partition, shorten
-from sidelight.pictures._sizes import cluster_sizes
-from sidelight.pictures.classes._rounds import curves_of, mean_by_round
+from sidelight.pictures.inner import (
+    Given,
+    Partition,
+    by_step,
+    certainty,
+    cluster_sizes,
+    count_together,
+    curves_of,
+    mean_by_round,
+    shorten,
+)
 from sidelight.report.cards import (
     MAX_GROUPS,
     MAX_NAME,

@@ -9,12 +9,17 @@ from markupsafe import Markup
 
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted
-from sidelight.pictures._plane import rows_in_plane
-from sidelight.pictures._points import Mark, Points, Regions, regions_on
-from sidelight.pictures._projection import Projection
-from sidelight.pictures._run import shorten
-from sidelight.pictures._selection import Links, Selection
-from sidelight.pictures.classes._decisions import DOUBTFUL, class_codes
+from sidelight.pictures import Mark, Points, Regions
+from sidelight.pictures.inner import (
+    DOUBTFUL,
+    Links,
+    Projection,
+    Selection,
+    class_codes,
+    regions_on,
+    rows_in_plane,
+    shorten,
+)
 from sidelight.report.cards import MAX_GROUPS
 from sidelight.report.classes._classified import ClassifiedRun
 from sidelight.report.clusters import map_notes

@@ -9,10 +9,15 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from sidelight._words import format_number
-from sidelight.pictures._cells import STEPS
-from sidelight.pictures._palette import oklch_to_hex
-from sidelight.pictures._run import Given, Partition, known_classes, shorten
-from sidelight.pictures.maps._coloring import Coloring
+from sidelight.pictures.inner import (
+    STEPS,
+    Coloring,
+    Given,
+    Partition,
+    known_classes,
+    oklch_to_hex,
+    shorten,
+)
 from sidelight.report.cards import html, joined
 from sidelight.report.page import themed
 from sidelight.report.plot import Coloring as Switch

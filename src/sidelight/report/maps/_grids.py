@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 from markupsafe import Markup
 
-from sidelight.pictures._run import Given, shorten_words
-from sidelight.pictures.maps._grids import (
+from sidelight.pictures.inner import (
+    Given,
     grid_cells,
     mean_distances,
     node_edges,
     node_places,
     node_vectors,
+    shorten_words,
     value_range,
 )
 from sidelight.report.cards import Panel, card, html, note, panels

@@ -9,10 +9,7 @@ from markupsafe import Markup
 
 from sidelight._typing import Array
 from sidelight._words import counted, format_number
-from sidelight.pictures._points import small_map
-from sidelight.pictures._progress import by_step
-from sidelight.pictures.maps._coloring import Coloring
-from sidelight.pictures.maps._growth import steady_frames
+from sidelight.pictures.inner import Coloring, by_step, small_map, steady_frames
 from sidelight.report.cards import Panel, card, panels
 
 MAX_STAGES = 6
