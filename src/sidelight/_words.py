@@ -30,6 +30,11 @@ SCORES = {
 }
 
 
+def score_rows(*sides: Mapping[str, float]) -> list[tuple[str, ...]]:
+    """Return a row for every score that is shown: its title, and its value on every side."""
+    return [(title, *(f"{side[name]:.3f}" for side in sides)) for name, title in SCORES.items()]
+
+
 #: Options that stand for parameters where messages go to a terminal; None in Python.
 _OPTIONS: ContextVar[Mapping[str, str] | None] = ContextVar("options", default=None)
 

@@ -428,7 +428,7 @@ def test_requests_in_python(table):
     with pytest.raises(InvalidRequest, match=r"k=1 protects nobody"):
         jobs.run("anonymize", data="people.csv", quasi=["age"], k=1)
     found = jobs.run("anonymize", data="people.csv", quasi="age", sensitive="diagnosis", k=3)
-    assert found.promise.quasi == ("age",)
+    assert found.roles["quasi"] == ["age"]
     assert "Person" not in repr(found)
     asked = AnonymizeRequest("people.csv", quasi="age", sensitive=["s", "t"], k=3, l=2)
     command = "sidelight anonymize people.csv --quasi age --sensitive s,t -k 3 -l 2"

@@ -12,8 +12,8 @@ from sidelight.cli._app import app
 from sidelight.cluster import find_alternatives
 from sidelight.datasets import example_paths, make_purchases
 from sidelight.jobs._options import fields_of
-from sidelight.jobs._tell import Strong, as_html, text_table
 from sidelight.preparation import TextPreparer
+from sidelight.report.text import Strong, as_html, text_table
 
 DATA, LINKS = map(str, example_paths())
 

@@ -58,16 +58,14 @@ def test_moved_documents_with_their_reasons(found, page, parse):
     estimator = found.estimator
     rows = re.search(r'<section class="card full" id="moved">.*?</section>', page.read_text(), re.S)
     assert rows.group().count('<tr><th scope="row">') == len(estimator.moved_)
-    shown = _page._Documents(
-        estimator, found.X, found.words, found.class_codes, found.texts, None
-    ).moved()
-    gains = [float(row["new"]) - float(row["old"]) for row in shown if row["old"] != "deleted"]
+    shown = _page.moved_documents(found)
+    gains = [float(new) - float(old) for *_, new, old in shown if old != "deleted"]
     assert np.all(np.diff(gains) <= 0.0021)
     assert all(gain >= -0.001 for gain in gains)
     documents = estimator.compared_counts(found.X)
-    for row in shown[:20]:
-        position = int(row["id"].removeprefix("row "))
-        words = row["why"].replace(" and ", ", ").split(", ")
+    for name, _, _, _, why, _, _ in shown[:20]:
+        position = int(name.removeprefix("row "))
+        words = why.replace(" and ", ", ").split(", ")
         counts = documents[[position]].toarray()[0]
         for word in words:
             column = int(np.flatnonzero(found.words == word)[0])

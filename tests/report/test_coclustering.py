@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +16,10 @@ from sidelight.cluster import CDKMeans, InformationCoclustering
 from sidelight.constraints import CrossLinks, Ordering
 from sidelight.datasets import make_purchases
 from sidelight.evaluation import jump_number
-from sidelight.jobs.cocluster._facts import broken_cross_links, describe
-from sidelight.jobs.cocluster._page import render_coclusters
+from sidelight.io import Table
+from sidelight.jobs import CoclusterRequest
+from sidelight.jobs.cocluster._facts import Described, broken_cross_links
+from sidelight.jobs.cocluster._run import CoclusterRun
 from sidelight.pictures.coclustering._blocks import binned, table_blocks, timeline
 from sidelight.pictures.coclustering._pictures import table_cells
 from sidelight.pictures.svg._render import svg_of
@@ -105,18 +108,28 @@ def test_large_tables_are_drawn_by_shares():
     assert "bread" in svg
 
 
-def rendered(model, X, known=None, **options):
+def rendered(model, X, known=None, *, ids=None, columns=None, truth=None, **beside):
+    """Return the page of a fitted model; ``beside`` are fields of the result."""
     n, m = X.shape
-    orders = {name: options.get(name) for name in ("row_order", "column_order")}
-    return render_coclusters(
-        estimator=model,
-        X=X,
-        described=describe(model, X, **orders),
-        ids=options.pop("ids", None),
-        columns=options.pop("columns", [f"c{j}" for j in range(m)]),
-        constraints=known or Constraints(n_samples=n),
-        column_constraints=options.pop("column_constraints", Constraints(n_samples=m)),
-        **options,
+    names = tuple(columns or (f"c{j}" for j in range(m)))
+    known_classes = {} if truth is None else {"truth": truth, "truth_column": "truth"}
+    nothing = {"cross": None, "row_order": None, "column_order": None}
+    return (
+        CoclusterRun(
+            method=None,
+            estimator=model,
+            data=Table(X, ids, names, Path("x.csv"), **known_classes),
+            knowledge=known or Constraints(n_samples=n),
+            seconds=0.5,
+            notes=(),
+            request=CoclusterRequest("x.csv"),
+            X=X,
+            preparer=None,
+            column_knowledge=Constraints(n_samples=m),
+            **{**nothing, **beside},
+        )
+        .page()
+        .html()
     )
 
 
@@ -134,8 +147,6 @@ def test_the_page_tells_it_all(parse):
         columns=bought.columns.tolist(),
         column_order=order,
         truth=bought.target,
-        command="sidelight cocluster x.csv",
-        seconds=0.5,
     )
     words = parse(html).words()
     for said in (
@@ -195,7 +206,7 @@ def test_clusters_of_columns_of_another_number(parse):
     bought = make_purchases(30, 12, random_state=1)
     model = InformationCoclustering(2, n_column_clusters=4, random_state=0)
     model.fit(bought.X.astype(float))
-    told = describe(model, bought.X)
+    told = Described(model, bought.X)
     assert told.blocks.density.shape == (2, 4)
     assert told.blocks.own.any()
     np.testing.assert_array_equal(told.blocks.own, told.blocks.density > told.blocks.overall)

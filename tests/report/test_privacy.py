@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
 
-from sidelight.jobs.anonymize._page import render_anonymized
+from sidelight.jobs.anonymize import _page
 from sidelight.pictures.privacy._distributions import distribution_of, range_of, widths
 from sidelight.privacy import check_anonymity
 
@@ -54,11 +55,14 @@ def page(**changes):
             "keep": [],
             "not_published": ["x"],
         },
-        "n_rows": 13,
+        "n_suppressed": 1,
         "warnings": ["Skew: something <b>."],
+        "title": None,
+        "seconds": None,
         **changes,
     }
-    return render_anonymized(**given)
+    columns = SimpleNamespace(quasi=given.pop("original"), n_rows=13)
+    return _page.page(SimpleNamespace(columns=columns, **given)).html()
 
 
 def test_the_page_tells_promise_loss_and_limits():

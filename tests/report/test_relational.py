@@ -4,34 +4,28 @@ from __future__ import annotations
 
 import itertools
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
 from tests.display.test_relational import signed
 
-from sidelight import Constraints, Relations
+from sidelight import Constraints, Relations, jobs
 from sidelight.evaluation import pairwise_f1
-from sidelight.jobs._graph import gap_text
-from sidelight.jobs.consensus._facts import (
-    describe_partitions,
-    disputed_share,
-    vote_blocks,
-    votes_of_pairs,
-)
-from sidelight.jobs.consensus._page import render_consensus
+from sidelight.jobs._graph import gap_text, objects_table
+from sidelight.jobs.consensus._facts import disputed_share, vote_blocks, votes_of_pairs
 from sidelight.jobs.correlate import _page as correlate_page
 from sidelight.jobs.correlate._facts import pair_kinds, worst_disagreements
-from sidelight.jobs.correlate._page import render_correlation
+from sidelight.jobs.correlate._run import CorrelateRun
 from sidelight.jobs.regions._facts import n_pieces
-from sidelight.jobs.regions._page import render_regions
-from sidelight.jobs.resolve._page import render_resolution
 from sidelight.pictures.relational._blocks import matrix_codes, sign_blocks, sign_cells
 from sidelight.pictures.relational._curve import curve_of_merges
 from sidelight.pictures.svg._render import svg_of
-from sidelight.relational import AttributeResolution, ConnectedKMeans, ConsensusClustering
 
 
 class Fitted(BaseEstimator):
@@ -52,10 +46,10 @@ def test_cost_is_the_sum_over_red_cells():
     cost = np.where(same, np.maximum(-relations.scores, 0), np.maximum(relations.scores, 0)).sum()
     assert np.abs(blocks.scores[blocks.disagree]).sum() == pytest.approx(cost)
     rows = pair_kinds(relations, labels)
-    assert sum(row["n"] for row in rows) == relations.n_edges
-    against = [row for row in rows if row["against"]]
-    assert sum(row["n"] for row in against) == blocks.disagree.sum()
-    assert sum(row["sum"] for row in against) == pytest.approx(cost)
+    assert sum(n for _, n, _, _ in rows) == relations.n_edges
+    against = [row for row in rows if row[-1]]
+    assert sum(n for _, n, _, _ in against) == blocks.disagree.sum()
+    assert sum(total for _, _, total, _ in against) == pytest.approx(cost)
 
 
 def test_linked_clusters_are_neighbors():
@@ -80,20 +74,34 @@ def test_strokes_cover_the_matrix():
     np.testing.assert_array_equal(drawn, matrix_codes(blocks))
 
 
+def partition(model, relations, truth=None):
+    """Scored pairs with a partition whose quality is given."""
+    data = objects_table(relations.ids, relations.n_samples, Path("pairs.csv"), None)
+    if truth is not None:
+        data = replace(data, truth=np.asarray(truth, str), truth_column="truth")
+    return CorrelateRun(
+        method=None,
+        estimator=model,
+        data=data,
+        knowledge=Constraints(n_samples=relations.n_samples, ids=relations.ids),
+        seconds=0.1,
+        notes=(),
+        request=jobs.CorrelateRequest("pairs.csv"),
+        relations=relations,
+    )
+
+
 def test_the_page_of_scored_pairs(parse):
     relations, labels = signed()
     ids = [f"<o{i}>" for i in range(40)]
     named = Relations([(ids[i], ids[j]) for i, j in relations.edges], relations.scores, ids=ids)
-    known = Constraints(n_samples=40, ids=ids)
-    model = Fitted(labels, 12.0, 10.0)
-    html = render_correlation(
-        estimator=model, relations=named, constraints=known, truth=labels, command="sidelight x"
-    )
+    html = partition(Fitted(labels, 12.0, 10.0), named, truth=labels).page().html()
     page = parse(html)
     words = page.words()
     assert "within 17 % of optimal" in words
     assert "Strongest disagreements" in words
     assert "Agreement with the truth" in words
+    assert "sidelight correlate pairs.csv" in words
     assert "<o1>" not in html  # ids are escaped
     worst = worst_disagreements(named, labels, 3)
     scores = [abs(float(row["score"])) for row in worst]
@@ -112,11 +120,7 @@ def test_how_far_from_optimal():
 def test_of_many_objects_the_page_says_what_is_shown(monkeypatch, parse):
     monkeypatch.setattr(correlate_page, "MAX_OBJECTS", 10)
     relations, labels = signed()
-    html = render_correlation(
-        estimator=Fitted(labels, 1.0, 1.0),
-        relations=relations,
-        constraints=Constraints(n_samples=40),
-    )
+    html = partition(Fitted(labels, 1.0, 1.0), relations).page().html()
     assert "10 of 40 objects" in parse(html).words()
 
 
@@ -166,20 +170,15 @@ def test_the_page_of_a_consensus(parse):
     partitions[:4, 0] = -1
     ids = np.array([f"<o{i}>" for i in range(60)])
     known = Constraints(must_link=[(ids[0], ids[59])], ids=ids)
-    model = ConsensusClustering(random_state=0).fit(partitions, constraints=known)
-    names = ["ann", "bob", "cid", "dee", "eve"]
-    described = describe_partitions(partitions, names, model.distances_)
+    votes = pd.DataFrame(partitions, columns=["ann", "bob", "cid", "dee", "eve"])
+    votes["ann"] = votes["ann"].where(votes["ann"] >= 0).astype("Int64")
+    votes["id"], votes["truth"] = ids, np.arange(60) // 20
+    found = jobs.run("consensus", data=votes, id_column="id", truth="truth", constraints=known)
+    described, model = found.described, found.estimator
     assert [one.n_missing for one in described] == [4, 0, 0, 0, 0]
     assert described[0].n_pairs == 56 * 55 // 2
     assert sum(one.n_different for one in described) == model.objective_
-    html = render_consensus(
-        estimator=model,
-        partitions=partitions,
-        described=described,
-        ids=ids,
-        constraints=known,
-        truth=np.arange(60) // 20,
-    )
+    html = found.page().html()
     page = parse(html)
     words = page.words()
     for title in ("Votes about the pairs", "How near every partition is", "Rows in dispute"):
@@ -219,10 +218,8 @@ def lattice():
 
 def test_the_map_of_connected_clusters(lattice, parse):
     X, graph, place = lattice
-    model = ConnectedKMeans(2, random_state=0).fit(X, relations=graph)
-    html = render_regions(
-        estimator=model, X=X, relations=graph, coordinates=place, constraints=None
-    )
+    found = jobs.run("regions", data=X, k=2, edges=graph, coordinates=place, raw=True)
+    html = found.page().html()
     page = parse(html)
     assert "Every cluster is one piece" in page.words()
     assert "Radius of every cluster" in page.words()
@@ -232,20 +229,16 @@ def test_the_map_of_connected_clusters(lattice, parse):
     assert svg.count(' center"') == 2
     between = re.search(r'<path class="between" d="([^"]*)"', svg).group(1).count("M")
     inside = sum(d.count("M") for d in re.findall(r'<path class="inside k\d" d="([^"]*)"', svg))
-    labels = model.labels_
+    labels = found.labels
     expected = (labels[graph.edges[:, 0]] != labels[graph.edges[:, 1]]).sum()
     assert (between, inside) == (expected, graph.n_edges - expected)
 
 
 def test_without_coordinates_and_without_a_graph(lattice, parse):
     X, graph, _ = lattice
-    model = ConnectedKMeans(2, random_state=0).fit(X, relations=graph)
-    plain = render_regions(
-        estimator=model, X=X, relations=graph, coordinates=None, constraints=None
-    )
+    plain = jobs.run("regions", data=X, k=2, edges=graph, raw=True).page().html()
     assert "nodes are placed by their attributes" in parse(plain).words()
-    model = ConnectedKMeans(2, random_state=0).fit(X)
-    html = render_regions(estimator=model, X=X, relations=None, coordinates=None, constraints=None)
+    html = jobs.run("regions", data=X, k=2, raw=True).page().html()
     assert "Connected clusters on the map" not in parse(html).words()
 
 
@@ -297,54 +290,35 @@ def test_rates_equal_those_of_every_partition(seed):
 
 NAMES = ["Ann Lee", "Anne Lee", "Bob Ross", "Bob Ros", "Bo Ross", "Carl Sand"]
 TRUTH = np.array([0, 0, 1, 1, 1, 2])
+ROLES = {"id_column": "id", "truth": "entity"}
 
 
-def resolved(**settings):
-    table = {"name": NAMES}
-    return AttributeResolution(0.7, compare={"name": "text"}, **settings).fit(table)
-
-
-def doubts(model, n=2):
-    found = {name: np.asarray(values)[:n] for name, values in model.pairs_.items()}
-    return {**found, "reason": ["a <reason>"] * n}
+def resolved(threshold=0.7, **columns):
+    table = pd.DataFrame({"name": NAMES, **columns})
+    roles = {role: name for role, name in ROLES.items() if name in columns}
+    return jobs.run("resolve", data=table, threshold=threshold, compare={"name": "text"}, **roles)
 
 
 def test_the_page_of_entities(parse):
-    model = resolved()
-    ids = np.array([f"r{i}" for i in range(6)])
-    merges = model.merges_
-    curve = curve_of_merges(merges["i"], merges["j"], merges["similarity"], TRUTH)
-    html = render_resolution(
-        estimator=model,
-        ids=ids,
-        texts=NAMES,
-        constraints=Constraints(n_samples=6, ids=ids),
-        blocking=["15 pairs of 15 compared."],
-        doubtful=doubts(model),
-        curve=curve,
-        truth=TRUTH,
-    )
+    found = resolved(id=[f"<r{i}>" for i in range(6)], entity=TRUTH)
+    html = found.page().html()
     words = parse(html).words()
     assert "How the largest entities came about" in words
     assert "Entity 1 3 references" in words  # the Rosses
     assert "Bo Ross" in words
-    assert "a <reason>" in words
+    assert "<r2>" in words
+    assert "<r2>" not in html  # ids are escaped
+    assert len(found.doubtful()["reason"])
+    for reason in found.doubtful()["reason"]:
+        assert reason in words
     assert "Precision and recall over the threshold" in words
-    assert f"{float(merges['similarity'][0]):.3f}" in words
-    assert "15 pairs of 15 compared." in words
+    assert f"{float(found.estimator.merges_['similarity'][0]):.3f}" in words
+    for line in found.blocking_lines():
+        assert line in words
 
 
 def test_a_page_without_truth_merges_and_doubts(parse):
-    model = AttributeResolution(2.0, compare={"name": "text"}).fit({"name": NAMES})
-    html = render_resolution(
-        estimator=model,
-        ids=None,
-        texts=NAMES,
-        constraints=Constraints(n_samples=6),
-        blocking=[],
-        doubtful=None,
-    )
-    words = parse(html).words()
+    words = parse(resolved(threshold=2.0).page().html()).words()
     assert "No references were joined." in words
     assert "Doubtful pairs" not in words
     assert "Precision" not in words
@@ -352,12 +326,8 @@ def test_a_page_without_truth_merges_and_doubts(parse):
 
 def test_pages_in_a_browser(lattice, tmp_path, chromium):
     X, graph, place = lattice
-    model = ConnectedKMeans(2, random_state=0).fit(X, relations=graph)
-    page = tmp_path / "map.html"
-    page.write_text(
-        render_regions(estimator=model, X=X, relations=graph, coordinates=place, constraints=None),
-        encoding="utf-8",
-    )
+    found = jobs.run("regions", data=X, k=2, edges=graph, coordinates=place, raw=True)
+    page = found.report(tmp_path / "map.html")
     dom = chromium(page.as_uri(), "--dump-dom")
     root = re.search(r"<html[^>]*>", dom).group()
     assert 'data-ready="true"' in root

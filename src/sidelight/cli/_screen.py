@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sidelight.jobs._tell import Line, Strong, TextTable, Told
+from sidelight.report.inner import Line, Strong, TextTable, Told
 
 
 @dataclass
@@ -76,11 +76,12 @@ def plain_text(value: object) -> str:
 
 
 def _rich_line(line: Line) -> str:
-    parts = (line,) if isinstance(line, str) else line
-    return "".join(
-        f"[bold]{plain_text(part)}[/]" if isinstance(part, Strong) else plain_text(part)
-        for part in parts
-    )
+    return "".join(map(_rich_part, (line,) if isinstance(line, str) else line))
+
+
+def _rich_part(value: object) -> str:
+    text = plain_text(value)
+    return f"[bold]{text}[/]" if isinstance(value, Strong) else text
 
 
 def _rich_table(told: TextTable) -> Any:
@@ -101,7 +102,7 @@ def _rich_table(told: TextTable) -> Any:
         fold: Any = {"overflow": "fold", "no_wrap": position > 0} if told.narrow else {}
         laid_out.add_column(plain_text(header), justify=side, **fold)
     for position, row in enumerate(told.rows):
-        cells = [plain_text(cell) for cell in row]
+        cells = [_rich_part(cell) for cell in row]
         if told.strong_first and position == 0:
             cells[0] = f"[bold]{cells[0]}[/]"
         laid_out.add_row(*cells)

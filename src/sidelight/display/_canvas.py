@@ -10,7 +10,7 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._palette import palette
+from sidelight.pictures.inner import palette
 
 #: Up to so many curves are named at their ends.
 MAX_LABELED = 8

@@ -7,9 +7,8 @@ from typing import Any, Self
 
 from sidelight.constraints import Constraints
 from sidelight.display._display import Display
-from sidelight.pictures._points import Points
-from sidelight.pictures._rows import run_of, run_of_labels
-from sidelight.pictures.clusters._map import cluster_map
+from sidelight.pictures import Points
+from sidelight.pictures.inner import cluster_map, run_of, run_of_labels
 
 
 class ClusterDisplay(Display, kind=Points):

@@ -11,8 +11,8 @@ from sidelight._typing import Array
 from sidelight.display._display import Display
 from sidelight.evaluation import Comparison
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._bars import Bars
-from sidelight.pictures._comparison import candidate_scores
+from sidelight.pictures import Bars
+from sidelight.pictures.inner import candidate_scores
 
 #: Columns of numbers that are drawn, out of those of ``Comparison.table()``.
 NUMBERS = ("k", "n_clusters", "score", "error", "plain_score", "gain_error", "stability", "seconds")

@@ -10,8 +10,8 @@ import numpy as np
 from sidelight.constraints import Constraints
 from sidelight.display._canvas import Inks
 from sidelight.display._display import Display
-from sidelight.pictures._points import Points
-from sidelight.pictures.clusters._known import known_graph
+from sidelight.pictures import Points
+from sidelight.pictures.inner import known_graph
 
 
 class ConstraintsDisplay(Display, kind=Points):

@@ -10,9 +10,8 @@ import numpy as np
 from sidelight._typing import Array
 from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._curves import Curves
-from sidelight.pictures._progress import by_step
-from sidelight.pictures._rows import final_step
+from sidelight.pictures import Curves
+from sidelight.pictures.inner import by_step, final_step
 
 
 class ConvergenceDisplay(Display, kind=Curves):

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from sidelight.constraints import Constraints
 from sidelight.display._display import Display
-from sidelight.pictures._points import Points
-from sidelight.pictures.classes._map import class_map
+from sidelight.pictures import Points
+from sidelight.pictures.inner import class_map
 
 
 class DecisionDisplay(Display, kind=Points):

@@ -11,9 +11,8 @@ from sidelight._words import counted
 from sidelight.display._canvas import Inks
 from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._points import Points
-from sidelight.pictures._rows import fitted_with
-from sidelight.pictures._trees import merge_tree
+from sidelight.pictures import Points
+from sidelight.pictures.inner import fitted_with, merge_tree
 
 
 class DendrogramDisplay(Display, kind=Points):

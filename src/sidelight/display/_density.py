@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from sidelight.display._display import Display
-from sidelight.pictures._points import Points
-from sidelight.pictures.clusters._density import density_points
+from sidelight.pictures import Points
+from sidelight.pictures.inner import density_points
 
 
 class DensityDisplay(Display, kind=Points):

@@ -16,7 +16,7 @@ from sidelight.display._canvas import (
 )
 from sidelight.display._docstrings import complete_class, complete_methods, options_of
 from sidelight.display._draw._render import RENDERERS, Renderer, draw
-from sidelight.pictures._picture import Picture
+from sidelight.pictures import Picture
 
 
 class Display:

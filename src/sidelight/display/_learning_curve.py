@@ -16,8 +16,8 @@ from sidelight.display._convergence import named
 from sidelight.display._display import Display
 from sidelight.evaluation import adjusted_rand_index
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._curves import Curves
-from sidelight.pictures._scores import learning
+from sidelight.pictures import Curves
+from sidelight.pictures.inner import learning
 
 
 class LearningCurveDisplay(Display, kind=Curves):

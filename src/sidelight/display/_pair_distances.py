@@ -9,9 +9,8 @@ from sidelight.constraints import Constraints
 from sidelight.display._canvas import Inks, set_titles
 from sidelight.display._display import Display
 from sidelight.display._draw._bars import draw_mirrored
-from sidelight.pictures._bars import Bars
-from sidelight.pictures._histograms import pair_distances
-from sidelight.pictures.clusters._measured import measured_pairs
+from sidelight.pictures import Bars
+from sidelight.pictures.inner import measured_pairs, pair_distances
 
 
 class PairDistancesDisplay(Display, kind=Bars):

@@ -10,7 +10,7 @@ import numpy as np
 from sidelight.display._canvas import inks_of, set_titles
 from sidelight.display._draw._render import draw
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._picture import Picture
+from sidelight.pictures import Picture
 
 
 def axes_of(

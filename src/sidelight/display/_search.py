@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from sidelight.display._convergence import named
 from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._curves import Curve, Curves
-from sidelight.pictures._scores import search
+from sidelight.pictures import Curve, Curves
+from sidelight.pictures.inner import search
 
 #: Columns that are drawn unless others are asked for, the first that there is.
 _ACROSS = ("n_clusters", "n_components", "percentile", "penalty", "sigma", "bandwidth", "n_cells")

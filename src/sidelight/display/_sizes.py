@@ -8,11 +8,15 @@ import numpy as np
 
 from sidelight.display._clusters import ClusterDisplay
 from sidelight.display._display import Display
-from sidelight.pictures._bars import Bars
-from sidelight.pictures._rows import fitted_with, plain_labels
-from sidelight.pictures._run import clusters_of, with_classes
-from sidelight.pictures._sizes import cluster_sizes
-from sidelight.pictures.clusters._map import color_numbers
+from sidelight.pictures import Bars
+from sidelight.pictures.inner import (
+    cluster_sizes,
+    clusters_of,
+    color_numbers,
+    fitted_with,
+    plain_labels,
+    with_classes,
+)
 
 
 class SizesDisplay(Display, kind=Bars):

@@ -6,9 +6,8 @@ from typing import Any, Literal, Self
 
 from sidelight.display._convergence import named
 from sidelight.display._display import Display
-from sidelight.pictures._curves import Curves
-from sidelight.pictures._rows import final_step
-from sidelight.pictures.classes._rounds import round_curves
+from sidelight.pictures import Curves
+from sidelight.pictures.inner import final_step, round_curves
 
 
 class StagesDisplay(Display, kind=Curves):

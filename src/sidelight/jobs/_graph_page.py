@@ -1,39 +1,103 @@
-"""Parts of pages that several jobs about graphs share: the sign matrix, and the proven gap."""
+"""The page of a partition whose cost is bounded, which several jobs about graphs have."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from markupsafe import Markup
 
-from sidelight._words import format_number
-from sidelight.jobs._graph import OPTIMAL, gap_text
-from sidelight.pictures.relational._blocks import SignBlocks, sign_cells
-from sidelight.pictures.svg._render import svg_of
-from sidelight.report.page import row_names
-from sidelight.report.sections import Section, status
+from sidelight._words import counted, format_number, listed, statements
+from sidelight.jobs._graph import OPTIMAL, GraphRun, gap_text
+from sidelight.pictures.inner import SignBlocks, sign_cells
+from sidelight.report.inner import (
+    Page,
+    agreement_card,
+    card,
+    figure,
+    html,
+    joined,
+    largest_card,
+    note,
+    row_names,
+    side,
+    size_figure,
+    terms,
+)
 
 
-def gap_status(estimator: Any) -> Section:
-    """Return the line at the top of the page: how far from optimal the partition can be."""
-    text = gap_text(estimator)
-    return status(True if text == OPTIMAL else None, text[:1].upper() + text[1:])
+def known_for_certain(found: GraphRun, sentence: str) -> str:
+    """Return a sentence about what was given with what is known at its end."""
+    known = statements(found.knowledge.counts)
+    return f"{sentence}; known for certain: {listed(known)}." if known else f"{sentence}."
 
 
-def quality(estimator: Any) -> Section:
+def signs_card(
+    title: str, blocks: SignBlocks, ids: object, key: tuple[str, ...], text: str
+) -> Markup:
+    """Return the sign matrix, with ``text`` on how to read it.
+
+    ``key`` says what a sign for, a sign against and a disagreement mean.
+    """
+    colors = zip(("together", "apart", "wrong"), key, strict=True)
+    entries = (html('<span><i class="{}"></i>{}</span>', color, says) for color, says in colors)
+    legend = html('<p class="sign-key">{}</p>', joined(entries))
+    picture = sign_cells(blocks, row_names(ids, blocks.order))
+    return figure(title, picture, legend, note(text), size="plot")
+
+
+def partition_page(
+    found: GraphRun,
+    noun: str,
+    given: tuple[str, str],
+    *,
+    signs: Markup,
+    cost: str,
+    asked: Markup,
+    below: tuple[Markup | None, ...],
+    largest: str,
+) -> Page:
+    """Return the page of a partition with its cost and the least that any could have.
+
+    ``noun`` is what a row is, ``given`` what the partition is made of (name of the fact, number
+    with a noun), ``signs``, ``cost`` and ``asked`` the sign matrix, what the cost is, and the card
+    about what was given. The card of the ``largest`` clusters, of that size, is the last one.
+    """
+    name, counts = given
+    gap = gap_text(found.estimator)
+    nouns = f"{noun}s".capitalize()
+    clusters = counted(found.n_clusters, "cluster")
+    return found.page_of(
+        "sidelight.report",
+        styles=["signs.css"],
+        noun=nouns,
+        sentence=known_for_certain(
+            found, f"{counted(found.data.n_rows, noun)}, {counts}, {clusters}"
+        ),
+        fine=True if gap == OPTIMAL else None,
+        status=gap[:1].upper() + gap[1:],
+        facts=[(name, counts.split()[0]), ("Clusters", f"{found.n_clusters:,}")],
+        cards=[
+            signs,
+            side(
+                _quality(found, f"{cost} No partition costs less than the lower bound."),
+                asked,
+                agreement_card(found),
+                size_figure(found.labels, "clusters"),
+            ),
+            *below,
+            largest_card(found.labels, found.data.ids, nouns, size=largest),
+        ],
+    )
+
+
+def _quality(found: GraphRun, text: str) -> Markup:
     """Return cost, agreement and lower bound of a partition, and how they were found."""
-    facts = [
-        ("Cost", format_number(float(estimator.objective_))),
-        ("Agreement", format_number(float(estimator.agreement_))),
-        ("Lower bound", format_number(float(estimator.lower_bound_))),
+    names = {"objective": "Cost", "agreement": "Agreement", "lower_bound": "Lower bound"}
+    numbers = found.fitted(*names)
+    facts = [(title, format_number(float(numbers[name]))) for name, title in names.items()]
+    ways = found.fitted("method", "bound_method")
+    facts += [
+        (title, str(way))
+        for title, way in zip(("Found by", "Bound by"), ways.values(), strict=True)
+        if way is not None
     ]
-    for name, attribute in (("Found by", "method_"), ("Bound by", "bound_method_")):
-        if (value := getattr(estimator, attribute, None)) is not None:
-            facts.append((name, str(value)))
-    return {"quality": facts, "gap": gap_text(estimator)}
-
-
-def matrix(blocks: SignBlocks, ids: Any, note: str) -> Section:
-    """Return the sign matrix; ``note`` says which of the objects it shows."""
-    svg = svg_of(sign_cells(blocks, row_names(ids, blocks.order)))
-    return {"matrix": Markup(svg), "matrix_note": f"Shown are {note}." if note else ""}
+    big = html('<p class="big">{}</p>', gap_text(found.estimator))
+    return card("How good it is", big, terms(facts), note(text), size="")

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sidelight.catalog import Method
 from sidelight.constraints import Constraints, Violations
 from sidelight.io import Table
-from sidelight.jobs._method import PathLike
 from sidelight.jobs._table._run import Outcome
+
+if TYPE_CHECKING:
+    from sidelight.report.inner import Page
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabeledRun(Outcome):
-    """A fitted estimator with clusters of all that it was given.
+class FittedRun(Outcome):
+    """A fitted estimator that puts its rows into groups, with a page of its own.
 
     Attributes
     ----------
@@ -28,32 +30,103 @@ class LabeledRun(Outcome):
     estimator : object
         The fitted estimator.
     data : Table
-        What was clustered: ids, true classes.
-    knowledge : Constraints
-        All that was known for certain.
+        What was grouped: ids, true classes.
     seconds : float
         Time of the fit.
-    notes : tuple of str
-        Decisions made on the way, as sentences for the user.
-    files : tuple of Path
-        Files that were read.
+    request : Request
+        What was asked for.
     """
 
     method: Method
     estimator: Any
     data: Table
-    knowledge: Constraints
     seconds: float
-    notes: tuple[str, ...]
-    files: tuple[Path, ...]
 
+    request: Any = field(kw_only=True)
     features: Any = field(default=None, kw_only=True)  # none are made
     feature_names: list[str] = field(default_factory=list, kw_only=True)
 
     @property
     def labels(self) -> Any:
-        """Cluster of every row."""
+        """Cluster of every row, -1 for those in none."""
         return self.estimator.labels_
+
+    @property
+    def title(self) -> str:
+        """Title of the page: data and method."""
+        return f"{self.data.path.name}: {type(self.estimator).__name__}"
+
+    def fitted(self, *names: str) -> dict[str, Any]:
+        """Return what the estimator found, by name; None for what it has not."""
+        return {name: getattr(self.estimator, f"{name}_", None) for name in names}
+
+    def facts(self) -> dict[str, Any]:
+        """Return what came out as plain values."""
+        return {
+            "data": str(self.data.path),
+            "method": self.method.name,
+            "parameters": self.estimator.get_params(deep=False),
+            "n_rows": self.data.n_rows,
+            "seconds": self.seconds,
+            **self._own_facts(),
+        }
+
+    def _own_facts(self) -> dict[str, Any]:
+        """Return the facts that only this job has."""
+        raise NotImplementedError
+
+    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
+        fill_labels = partial(self._fill_labels, spreadsheet_safe=spreadsheet_safe)
+        return {"labels": fill_labels, "report": self._fill_report}
+
+    def _fill_report(self, path: Path) -> None:
+        path.write_text(self.page().html(), encoding="utf-8")
+
+    def page(self) -> Page:
+        """Return what the page shows."""
+        page: Page = self.module("_page").page(self)
+        return page
+
+    def page_of(
+        self,
+        package: str,
+        *,
+        settings: Mapping[str, Any] | None = None,
+        styles: Sequence[str] = ("page.css",),
+        **own: Any,
+    ) -> Page:
+        """Return a page with the heading, settings and command that pages of clusters have."""
+        from sidelight.report.inner import Page
+
+        return Page(
+            estimator=self.estimator,
+            n_rows=len(self.labels),
+            title=self.title,
+            settings={"data": str(self.data.path), **(settings or {})},
+            command=self.request.command_line(),
+            seconds=self.seconds,
+            package=package,
+            styles=styles,
+            **own,
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabeledRun(FittedRun):
+    """A fitted estimator with clusters of all that it was given, and what was known about them.
+
+    Attributes
+    ----------
+    method, estimator, data, seconds, request
+        As in :class:`FittedRun`.
+    knowledge : Constraints
+        All that was known for certain.
+    notes : tuple of str
+        Decisions made on the way, as sentences for the user.
+    """
+
+    knowledge: Constraints
+    notes: tuple[str, ...]
 
     @cached_property
     def violations(self) -> Violations:
@@ -79,42 +152,12 @@ class LabeledRun(Outcome):
         """Number of clusters."""
         return len(np.unique(self.labels[self.labels >= 0]))
 
-    @property
-    def title(self) -> str:
-        """Title of the page: data and method."""
-        return f"{self.data.path.name}: {type(self.estimator).__name__}"
-
     def facts(self) -> dict[str, Any]:
         """Return what came out as plain values."""
         return {
-            "data": str(self.data.path),
-            "method": self.method.name,
-            "parameters": self.estimator.get_params(deep=False),
-            "n_rows": self.data.n_rows,
+            **super().facts(),
             "n_clusters": self.n_clusters,
-            "seconds": self.seconds,
             "knowledge": self.knowledge.counts,
             "violations": self.violations.as_dict(),
             "scores": self.scores or None,
-            **self._own_facts(),
         }
-
-    def _own_facts(self) -> dict[str, Any]:
-        """Return the facts that only this job has."""
-        raise NotImplementedError
-
-    @property
-    def inputs(self) -> Iterable[PathLike]:
-        """Files that were read, which no output may replace."""
-        return self.files
-
-    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
-        fill_labels = partial(self._fill_labels, spreadsheet_safe=spreadsheet_safe)
-        return {"labels": fill_labels, "report": self._fill_report}
-
-    def _fill_report(self, path: Path) -> None:
-        path.write_text(self._page(), encoding="utf-8")
-
-    def _page(self) -> str:
-        """Return the report as HTML."""
-        raise NotImplementedError

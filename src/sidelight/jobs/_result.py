@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sidelight.exceptions import SidelightError
-from sidelight.io.inner import write_together
+from sidelight.io.inner import write_columns, write_together
 from sidelight.jobs._outputs import PathLike, check_outputs
-from sidelight.jobs._tell import Told, as_html
+from sidelight.report.inner import Told, as_html
 
 #: Writes one file.
 Writer: TypeAlias = Callable[[Path], None]
+
+
+def writer_of(columns: Callable[[], Mapping[str, Any]], spreadsheet_safe: bool) -> Writer:
+    """Return what writes columns as a table; they are made when it writes."""
+    return lambda path: write_columns(columns(), path, spreadsheet_safe=spreadsheet_safe)
 
 
 class Result:
@@ -36,8 +42,9 @@ class Result:
 
     @property
     def inputs(self) -> Iterable[PathLike]:
-        """Files that were read, which no output may replace."""
-        return ()
+        """Files that were read, which no output may replace: those that the request names."""
+        request = getattr(self, "request", None)
+        return () if request is None else request.inputs
 
     def facts(self) -> dict[str, Any]:
         """Return what came out as plain values: what ``--json`` prints."""
@@ -51,9 +58,14 @@ class Result:
         """Return facts that are certain only after the files were written."""
         return {}
 
+    def module(self, name: str) -> Any:
+        """Return a module of the job, which is imported when it is needed."""
+        return importlib.import_module(f"{type(self).__module__.rpartition('.')[0]}.{name}")
+
     def tell(self) -> list[Told]:
-        """Return what came out as lines and tables."""
-        raise NotImplementedError
+        """Return what came out as lines and tables: the ``words`` of the job."""
+        told: list[Told] = self.module("_words").words(self)
+        return told
 
     def writers(self, spreadsheet_safe: bool) -> Mapping[str, Writer]:
         """Return what can be written, by kind."""

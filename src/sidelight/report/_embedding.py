@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,40 +12,56 @@ from markupsafe import Markup
 
 from sidelight._typing import Array
 from sidelight._words import counted, format_number, listed, statements
-from sidelight.exceptions import EmbeddingWarning
-from sidelight.pictures._pairs import MAX_PAIRS, Mapped, PairDistances, known_distances
-from sidelight.pictures._points import Mark, Points, link_lines, small_map
-from sidelight.pictures._run import Given, sample_rows, shorten
-from sidelight.pictures._selection import MAX_LINES, MAX_POINTS, Links, fill_up, links_of
-from sidelight.pictures.maps._coloring import Coloring
-from sidelight.pictures.svg._points import group_class, placed
-from sidelight.pictures.svg._render import svg_of
+from sidelight.pictures import Mark, Points
+from sidelight.pictures.inner import (
+    MAX_LINES,
+    MAX_PAIRS,
+    MAX_POINTS,
+    Coloring,
+    Given,
+    Links,
+    Mapped,
+    PairDistances,
+    Partition,
+    fill_up,
+    group_class,
+    known_distances,
+    link_lines,
+    links_of,
+    sample_rows,
+    shorten,
+    small_map,
+)
 from sidelight.report._mapped import order_of_pairs, pairs_before_and_after
-from sidelight.report._measures import residual_variance_of
-from sidelight.report.figures import bar_figure, figure
-from sidelight.report.maps._colors import coloring_of, legends, lost_steps
-from sidelight.report.maps._grids import grid_figures
-from sidelight.report.maps._growth import growth_figures
-from sidelight.report.sections import Section, objective, status
+from sidelight.report.cards import (
+    MAX_NAME,
+    Panel,
+    card,
+    figures,
+    html,
+    joined,
+    members,
+    named_values,
+    panels,
+    row_id,
+    side,
+    small,
+    strong,
+    table,
+)
+from sidelight.report.maps._colors import coloring_of, lost_steps, ramps, switch_of
+from sidelight.report.maps._grids import grid_card
+from sidelight.report.maps._growth import growth_cards
+from sidelight.report.measures import MAX_MEASURED, Measured, measured_map
+from sidelight.report.page import Page, objective_panel
+from sidelight.report.plot import beyond, plot, plot_script
+from sidelight.report.text import text_table
 
-MAX_MEASURED = 2_000  # rows whose neighbors are compared: distances between all of them
-NEIGHBORS = 10
 MAX_MISSING = 0.2  # share of the values, from which on neighbors are not compared
 MAX_ROWS = 12  # in a table
 MAX_NEIGHBORS = 5
 MAX_BARS = 12
 STRIP = 0.1  # height of the picture of one coordinate, as a share of its extent
-#: Measures that are shown: title, and which end is the good one.
-MEASURES = {
-    "trustworthiness": ("Trustworthiness", "rows near on the map are near in the data; 1 is best"),
-    "continuity": ("Continuity", "rows near in the data are near on the map; 1 is best"),
-    "neighborhood_preservation": ("Neighbors kept", "nearest rows that stay nearest; 1 is best"),
-    "residual_variance": (
-        "Residual variance",
-        "of the distances (along the manifold, where it is known), not explained by those on the "
-        "map; 0 is best",
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -85,102 +99,69 @@ class Map(Mapped):
         kept = np.isfinite(after)
         return before[kept], after[kept]
 
-    def _is_mostly_missing(self, rows: Array) -> bool:
-        """Whether too many values are missing for distances between rows to mean much."""
-        values = self.given.rows.take(rows)
-        return not hasattr(values, "toarray") and bool(np.isnan(values).mean() > MAX_MISSING)
-
     @cached_property
     def measured(self) -> Measured | None:
-        """Quality of the map, on a sample of very many rows; None for very few rows."""
-        rows = self.on_map[sample_rows(len(self.on_map), MAX_MEASURED, np.random.default_rng(3))]
-        k = min(NEIGHBORS, (len(rows) - 1) // 2)
-        data = self.given.source.take(rows)
-        metric: Any = getattr(self.given.estimator, "metric", "euclidean")
-        is_graph = metric == "precomputed" and hasattr(data, "toarray")
-        if k < 1 or is_graph or self._is_mostly_missing(rows):
+        """How well the map keeps neighbors; None for few rows, and for many missing values."""
+        found = measured_map(self.given.estimator, self.given.source.take, self.places)
+        if found is None:
             return None
-        from sidelight.evaluation import lost_and_found_neighbors, map_scores
-
-        dense = data.toarray() if hasattr(data, "toarray") else data
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmbeddingWarning)
-            dense = dense[:, rows] if metric == "precomputed" else dense
-            scores = map_scores(dense, self.places[rows], k, metric=metric)
-            residual = residual_variance_of(self.given.estimator, scores["residual_variance"])
-            scores["residual_variance"] = residual
-            changes = lost_and_found_neighbors(dense, self.places[rows], k, metric=metric)
-        return Measured(rows, k, scores, changes)
+        values = self.given.rows.take(found.rows)
+        is_dense = not hasattr(values, "toarray")
+        return None if is_dense and np.isnan(values).mean() > MAX_MISSING else found
 
 
-@dataclass(frozen=True)
-class Measured:
-    """Measures of a map.
-
-    Attributes
-    ----------
-    rows : ndarray
-        Positions of the rows that were measured.
-    k : int
-        Number of neighbors.
-    scores : dict
-        Measures by name.
-    changes : NeighborChanges
-        Neighbors lost and found, by places among ``rows``.
-    """
-
-    rows: Array
-    k: int
-    scores: dict[str, float]
-    changes: Any
-
-
-def cards(
+def embedding_page(
     given: Given,
     color: tuple[str, Any] | None = None,
     anchors: Array | None = None,
     growth: Any = None,
     remarks: Sequence[str] = (),
-) -> Section:
-    """Everything the page of a map shows."""
+) -> Page:
+    """Return what the page of an embedding shows; parameters as for ``render_report``."""
     made = Map(given, anchors=anchors)
     known = known_distances(made)
     coloring = coloring_of(given, color)
     truth = given.truth if color is not None and given.truth is not None else None
-    pairs = pairs_before_and_after(made, known)
-    return {
-        "remarks": list(remarks),
-        **_in_short(made, known),
-        **_picture(made, coloring, truth),
-        **legends(coloring, truth, made.measured is not None),
-        **_quality(made),
-        **_lost_and_found(made),
-        **pairs,
-        "worst_pairs": _worst_pairs(made),
-        "anchored": _anchored(made),
-        **_dimensions(made, coloring),
-        **grid_figures(given),
-        **growth_figures(given.estimator, growth, coloring, given.n_rows),
-        **objective(given.estimator),
-    }
-
-
-def _in_short(made: Map, known: PairDistances) -> Section:
-    given = made.given
-    few = len(made.on_map) < 3
-    not_measured = "Too few rows to measure" if few else "Not measured"
-    line = order_of_pairs(known) or status(None, not_measured)
-    if made.measured is not None and order_of_pairs(known) is None:
-        kept = made.measured.scores["neighborhood_preservation"]
-        line = status(None, f"{kept:.0%} of the nearest {made.measured.k} rows stay nearest")
-    return {
-        "sentence": _sentence(made),
-        "status": line,
-        "facts_of_its_own": [
+    fine, status = _status(made, known)
+    n_groups = 1 if coloring is None or coloring.ends else len(coloring.groups.names)
+    map_card, script = _picture(made, coloring, truth, remarks)
+    worst, anchored = _worst_pairs(made), _anchored(made)
+    beside = _residuals(made), _eigenvalues(made), objective_panel(given.estimator)
+    return Page(
+        estimator=given.estimator,
+        n_rows=given.n_rows,
+        sentence=_sentence(made),
+        fine=fine,
+        status=status,
+        facts=[
             ("Features", f"{given.source.n_features:,}"),
             ("Coordinates", f"{made.places.shape[1]:,}"),
         ],
-    }
+        cards=[
+            map_card,
+            side(_quality(made), figures(*beside)),
+            *growth_cards(given.estimator, growth, coloring, given.n_rows),
+            _planes(made, coloring),
+            grid_card(given),
+            _lost_and_found(made),
+            *pairs_before_and_after(made, known, "on the map"),
+            _kept_least(worst, "wide-half" if anchored else "full") if worst else None,
+            _anchors(anchored, "narrow-half" if worst else "full") if anchored else None,
+        ],
+        n_colors=max(n_groups, 0 if truth is None else len(truth.names)),
+        css=ramps(coloring, made.measured is not None),
+        script=script,
+    )
+
+
+def _status(made: Map, known: PairDistances) -> tuple[bool | None, str]:
+    """Return the line at the top: pairs in order, else neighbors that the map keeps."""
+    if (line := order_of_pairs(known)) is not None:
+        return line
+    if made.measured is None:
+        return None, "Too few rows to measure" if len(made.on_map) < 3 else "Not measured"
+    kept = made.measured.scores["neighborhood_preservation"]
+    return None, f"{kept:.0%} of the nearest {made.measured.k} rows stay nearest"
 
 
 def _sentence(made: Map) -> str:
@@ -201,7 +182,10 @@ def _sentence(made: Map) -> str:
 # --- the picture ------------------------------------------------------------------------------
 
 
-def _picture(made: Map, coloring: Coloring | None, truth: Any) -> Section:
+def _picture(
+    made: Map, coloring: Coloring | None, truth: Partition | None, remarks: Sequence[str]
+) -> tuple[Markup, Markup]:
+    """Return the card of the map, and its script."""
     rng = np.random.default_rng(0)
     links = _stated(made)
     rows = _drawn(made, links, rng)
@@ -224,13 +208,14 @@ def _picture(made: Map, coloring: Coloring | None, truth: Any) -> Section:
         size=(800, 560),
         interactive=True,
     )
-    return {
-        "scatter": Markup(svg_of(picture)),
-        "notes": _notes(made, rows, links, drawn, placed(picture).n_beyond),
-        "n_must": int((~drawn.cannot).sum()),
-        "n_cannot": int(drawn.cannot.sum()),
-        "drawn": Markup(_json(made, rows, drawn, coloring, truth, lost)),
-    }
+    remarked = joined(html('<p class="note remark">{}</p>', remark) for remark in remarks)
+    colorings = switch_of(coloring, truth, made.measured is not None)
+    notes = _notes(made, rows, links, drawn) + beyond(picture)
+    about = _about(made, rows, coloring, lost)
+    return (
+        plot("The map", picture, drawn, colorings, remarked, notes=notes),
+        plot_script(made.given, rows, drawn, truth, about=about),
+    )
 
 
 def _stated(made: Map) -> Links:
@@ -270,7 +255,7 @@ def _lost_classes(made: Map, lost: Array, rows: Array) -> list[str]:
     return [group_class("l", step) for step in lost_steps(lost, made.measured.k)[rows]]
 
 
-def _notes(made: Map, rows: Array, links: Links, drawn: Links, n_beyond: int) -> list[str]:
+def _notes(made: Map, rows: Array, links: Links, drawn: Links) -> list[str]:
     given, n_out = made.given, made.places.shape[1]
     notes = ["A unit is as long to the right as upwards."]
     if n_out == 1:
@@ -289,88 +274,78 @@ def _notes(made: Map, rows: Array, links: Links, drawn: Links, n_beyond: int) ->
         notes.append(f"{len(drawn):,} of {len(links):,} pairs are drawn.")
     if made.anchors is not None:
         notes.append("Rings mark anchors.")
-    if n_beyond:
-        lie = "lies" if n_beyond == 1 else "lie"
-        notes.append(f"{counted(n_beyond, 'row')} {lie} beyond the frame, drawn on its edge.")
     return notes
 
 
-def _json(
-    made: Map, rows: Array, links: Links, coloring: Coloring | None, truth: Any, lost: Array
-) -> str:
-    """What the script tells about points; no text in it can end the script element."""
+def _about(made: Map, rows: Array, coloring: Coloring | None, lost: Array) -> list[list[str]]:
+    """Return what every drawn row says where it is pointed at."""
     about: list[list[str]] = [[] for _ in rows]
     for lines, row in zip(about, rows.tolist(), strict=True):
         if coloring is not None and coloring.texts[row]:
             lines.append(f"{shorten(coloring.name)}: {shorten(coloring.texts[row])}")
         if not np.isnan(lost[row]) and made.measured is not None:
             lines.append(f"{int(lost[row])} of {made.measured.k} nearest rows lost")
-    facts = {
-        "ids": [shorten(name, 80) for name in made.given.row_names(rows)],
-        "about": about,
-        "links": np.column_stack([links.pairs, links.cannot, links.violated]).astype(int).tolist(),
-    }
-    if truth is not None:
-        facts["classes"] = [shorten(name) for name in truth.names]
-        facts["t"] = truth.codes[rows].tolist()
-    text = json.dumps(facts, separators=(",", ":"), ensure_ascii=False)
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return about
 
 
 # --- quality ----------------------------------------------------------------------------------
 
 
-def _quality(made: Map) -> Section:
+def _quality(made: Map) -> Markup | None:
     measured = made.measured
     if measured is None:
-        return {"quality": []}
+        return None
     rows = [
-        {"name": title, "value": f"{measured.scores[name]:.3f}", "says": says}
-        for name, (title, says) in MEASURES.items()
-        if np.isfinite(measured.scores[name])
+        (html("{}<br>{}", one.title, small(f"{one.says}; {one.best}")), strong(f"{value:.3f}"))
+        for one, value in measured.shown
     ]
-    note = f"By the {measured.k} nearest rows, with distances between the features."
+    if not rows:
+        return None
+    text = f"By the {measured.k} nearest rows, with distances between the features."
     if len(measured.rows) < len(made.on_map):
-        note += f" Measured on {len(measured.rows):,} random rows."
-    return {"quality": rows, "quality_note": note}
+        text += f" Measured on {len(measured.rows):,} random rows."
+    shown = table(text_table(rows=rows), css="scores quality")
+    return card("How far the map can be trusted", shown, text, size="")
 
 
-def _lost_and_found(made: Map) -> Section:
-    """The rows whose neighbors changed most."""
+def _lost_and_found(made: Map) -> Markup | None:
+    """Return the rows whose neighbors changed most."""
     measured = made.measured
     if measured is None or not np.nan_to_num(measured.changes.n_lost).any():
-        return {"changed": []}
+        return None
     n_lost = np.nan_to_num(measured.changes.n_lost)
     worst = [row for row in np.argsort(-n_lost, kind="stable")[:MAX_ROWS] if n_lost[row]]
-    lost, found = measured.changes.lost, measured.changes.found
 
     def others(pairs: Array, row: int) -> str:
         near = pairs[pairs[:, 0] == row, 1]
         names = made.given.row_names(measured.rows[near[:MAX_NEIGHBORS]])
-        more = f" and {len(near) - len(names)} more" if len(near) > len(names) else ""
-        return ", ".join(shorten(name, 24) for name in names) + more
+        return members(names, len(near) - len(names), MAX_NAME)
 
-    return {
-        "changed": [
-            {
-                "name": made.given.row_names([measured.rows[row]])[0],
-                "n": f"{int(n_lost[row])} of {measured.k}",
-                "lost": others(lost, row),
-                "found": others(found, row),
-            }
-            for row in worst
-        ],
-        "changed_note": f"{int((n_lost == 0).sum()):,} of {counted(len(n_lost), 'row')} kept all "
-        f"of their {measured.k} nearest rows; half of all rows lost "
+    rows = [
+        (
+            row_id(made.given.row_names([measured.rows[row]])[0]),
+            f"{int(n_lost[row])} of {measured.k}",
+            others(measured.changes.lost, row),
+            others(measured.changes.found, row),
+        )
+        for row in worst
+    ]
+    headers = ("Near in the data, not on the map", "Near on the map, not in the data")
+    told = text_table("Row", "Lost", *headers, rows=rows, justify=("left", "right", "left"))
+    return card(
+        "Rows whose neighbors changed most",
+        table(told, scroll="scroll", label="Neighbors lost and found"),
+        f"{int((n_lost == 0).sum()):,} of {counted(len(n_lost), 'row')} kept all of their "
+        f"{measured.k} nearest rows; half of all rows lost "
         f"{format_number(float(np.median(n_lost)))} or fewer.",
-    }
+    )
 
 
 # --- knowledge --------------------------------------------------------------------------------
 
 
-def _worst_pairs(made: Map) -> list[Section]:
-    """Must-links that ended farthest apart and cannot-links that ended nearest."""
+def _worst_pairs(made: Map) -> list[tuple[object, ...]]:
+    """Return must-links that ended farthest apart and cannot-links that ended nearest."""
     links = _stated(made)
     if not len(links):
         return []
@@ -383,28 +358,46 @@ def _worst_pairs(made: Map) -> list[Section]:
         for number in chosen[np.argsort(sign * far[chosen], kind="stable")][: MAX_ROWS // 2]:
             first, second = made.given.row_names(links.pairs[number])
             kind = "cannot-link" if cannot else "must-link"
-            found.append(
-                {"kind": kind, "first": first, "second": second, "far": f"{far[number]:.2f}"}
-            )
+            found.append((kind, row_id(first), row_id(second), f"{far[number]:.2f}"))
     return found
 
 
-def _anchored(made: Map) -> list[Section]:
-    """Anchors with their known and their found coordinates, the worst first."""
+def _kept_least(pairs: list[tuple[object, ...]], size: str) -> Markup:
+    told = text_table(
+        "Known", "Row", "Other row", "Distance", rows=pairs, justify=(*["left"] * 3, "right")
+    )
+    return card(
+        "Pairs that the map keeps least",
+        table(told, row_heads=False),
+        "Must-links that are farthest apart and cannot-links that are nearest, in units of the "
+        "mean distance of two random rows on the map.",
+        size=size,
+    )
+
+
+def _anchored(made: Map) -> list[tuple[object, ...]]:
+    """Return anchors with their known and their found coordinates, the worst first."""
     if made.anchors is None:
         return []
     rows = np.intersect1d(np.flatnonzero(made.anchored), made.on_map)
     off = np.linalg.norm(made.anchors[rows] - made.places[rows], axis=1)
     order = np.argsort(-off, kind="stable")[:MAX_ROWS]
     return [
-        {
-            "name": made.given.row_names([row])[0],
-            "known": _coordinates(made.anchors[row]),
-            "found": _coordinates(made.places[row]),
-            "off": format_number(float(distance)),
-        }
+        (
+            row_id(made.given.row_names([row])[0]),
+            _coordinates(made.anchors[row]),
+            _coordinates(made.places[row]),
+            format_number(float(distance)),
+        )
         for row, distance in zip(rows[order], off[order], strict=True)
     ]
+
+
+def _anchors(rows: list[tuple[object, ...]], size: str) -> Markup:
+    told = text_table(
+        "Row", "Known", "On the map", "Off by", rows=rows, justify=(*["left"] * 3, "right")
+    )
+    return card("Anchors", told, size=size)
 
 
 def _coordinates(place: Array) -> str:
@@ -414,22 +407,13 @@ def _coordinates(place: Array) -> str:
 # --- dimensions -------------------------------------------------------------------------------
 
 
-def _dimensions(made: Map, coloring: Coloring | None) -> Section:
-    """Eigenvalues, spread along the coordinates, and further pairs of coordinates."""
-    return {
-        "eigenvalues": _eigenvalues(made),
-        "residuals": _residuals(made),
-        "planes": _planes(made, coloring),
-    }
-
-
-def _eigenvalues(made: Map) -> Section | None:
+def _eigenvalues(made: Map) -> Panel | None:
     values = getattr(made.given.estimator, "eigenvalues_", None)
     if values is None:
         return None
     shown = np.asarray(values, dtype=np.float64).ravel()[:MAX_BARS]
     kept = [place < made.places.shape[1] for place in range(len(shown))]
-    return bar_figure(
+    return named_values(
         "Eigenvalues",
         [f"{place + 1}" for place in range(len(shown))],
         np.abs(shown),
@@ -440,41 +424,35 @@ def _eigenvalues(made: Map) -> Section | None:
     )
 
 
-def _residuals(made: Map) -> Section | None:
-    """Residual variance by the number of coordinates, where the estimator knows it."""
+def _residuals(made: Map) -> Panel | None:
+    """Return the residual variance by the number of coordinates, where the estimator knows it."""
     found = getattr(made.given.estimator, "residual_variances_", None)
     if found is None or not np.isfinite(found).all():
         return None
     shown = np.asarray(found, dtype=np.float64)[:MAX_BARS]
-    return bar_figure(
+    return named_values(
         "Residual variance by number of coordinates",
         [str(n + 1) for n in range(len(shown))],
         shown,
         [f"{value:.3f}" for value in shown],
         note="Variance of the geodesic distances that the first coordinates leave unexplained.",
         of=len(found),
-        name="spread",
+        css="spread",
         largest=1.0,
     )
 
 
-def _planes(made: Map, coloring: Coloring | None) -> list[Section]:
-    """Small maps of further pairs of coordinates."""
+def _planes(made: Map, coloring: Coloring | None) -> Markup | None:
+    """Return small maps of further pairs of coordinates."""
     n_out = made.places.shape[1]
-    pairs = [(0, 2), (1, 2)] if n_out == 3 else [(0, 2), (1, 2), (0, 3), (1, 3), (2, 3)]
     if n_out < 3:
-        return []
+        return None
+    pairs = [(0, 2), (1, 2)] if n_out == 3 else [(0, 2), (1, 2), (0, 3), (1, 3), (2, 3)]
     rows = made.on_map[sample_rows(len(made.on_map), MAX_MEASURED, np.random.default_rng(4))]
     codes = np.zeros(made.given.n_rows, np.int64) if coloring is None else coloring.groups.codes
-    return [
-        figure(
-            f"Coordinates {a + 1} and {b + 1}",
-            small_map(
-                made.places[rows][:, [a, b]],
-                codes[rows],
-                f"scatter plane{a}{b}",
-                "The map from a side",
-            ),
-        )
-        for a, b in pairs
-    ]
+    shown = []
+    for a, b in pairs:
+        places, css = made.places[rows][:, [a, b]], f"scatter plane{a}{b}"
+        picture = small_map(places, codes[rows], css, "The map from a side")
+        shown.append(Panel(f"Coordinates {a + 1} and {b + 1}", picture))
+    return card("Further coordinates", panels(*shown))

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from sidelight._fit.moments import moments
 from sidelight.engine import RowSource
-from sidelight.pictures._run import Partition
+from sidelight.pictures.inner import Partition
 
 SHOW_ALL = 30
 SHOW_TOP = 20

@@ -9,67 +9,95 @@ from sidelight._fit.moments import moments
 from sidelight._typing import Array
 from sidelight._words import counted, format_number, listed, statements
 from sidelight.engine import as_rows
-from sidelight.pictures._histograms import pair_distances
-from sidelight.pictures._pairs import MAX_PAIRS, Mapped, PairDistances, known_distances, some_of
-from sidelight.pictures._points import link_lines, small_map
-from sidelight.pictures._projection import project
-from sidelight.pictures._run import Given, Partition, sample_rows
-from sidelight.pictures._selection import Links, fill_up
-from sidelight.report.figures import bar_figure, figure
-from sidelight.report.sections import MAX_GROUPS, Section, chips, colours, objective, status
+from sidelight.pictures import Points
+from sidelight.pictures.inner import (
+    MAX_PAIRS,
+    Given,
+    Links,
+    Mapped,
+    PairDistances,
+    Partition,
+    Projection,
+    fill_up,
+    known_distances,
+    link_lines,
+    pair_distances,
+    project,
+    sample_rows,
+    small_map,
+    some_of,
+)
+from sidelight.report.cards import (
+    MAX_GROUPS,
+    Panel,
+    card,
+    chips,
+    figure,
+    figures,
+    legend,
+    named_values,
+    note,
+    table,
+)
+from sidelight.report.page import Page, objective_panel
+from sidelight.report.text import text_table
 
 MAX_DRAWN = 2_000
 MAX_LINKED = 1_500  # of the drawn rows: the rest shows what else there is
 MAX_LINES = 400
 MAX_ROWS = 20_000  # are mapped to see how they spread
 MAX_BARS = 30
+PAIRS_NOTE = Markup(
+    'Distances are in units of the mean distance of two random rows. <span class="shade together">'
+    'Upwards</span>: pairs that belong together; <span class="shade apart">downwards</span>: pairs '
+    "that do not. “In order” is how often a pair of the first kind is closer than one of the "
+    "second; 50% is chance."
+)
 
 
-def cards(given: Given) -> Section:
-    """Everything the page of a map shows."""
+def map_page(given: Given) -> Page:
+    """Return what the page of a learned distance, projection or selection shows."""
     mapped = Mapped(given)
     known = known_distances(mapped)
-    return {
-        **_in_short(given, known),
-        **_maps(mapped),
-        **pairs_before_and_after(mapped, known),
-        **_feature_bars(mapped),
-        **_spread(mapped),
-        **objective(given.estimator),
-    }
-
-
-def _in_short(given: Given, known: PairDistances) -> Section:
     n_out = len(_names_out(given))
     said = statements(given.constraints.counts)
     sentence = f"{counted(given.n_rows, 'row')}, {counted(given.source.n_features, 'feature')} in, "
     sentence += f"{n_out:,} out; "
     sentence += f"known: {listed(said)}." if said else "nothing else was known."
-    return {
-        "sentence": sentence,
-        "status": order_of_pairs(known) or status(None, "No pairs of both kinds to compare"),
-        "facts_of_its_own": [
-            ("Features in", f"{given.source.n_features:,}"),
-            ("Features out", f"{n_out:,}"),
+    fine, status = order_of_pairs(known) or (None, "No pairs of both kinds to compare")
+    groups = _groups(given)
+    bars = _feature_bars(mapped), _spread(mapped), objective_panel(given.estimator)
+    return Page(
+        estimator=given.estimator,
+        n_rows=given.n_rows,
+        sentence=sentence,
+        fine=fine,
+        status=status,
+        facts=[("Features in", f"{given.source.n_features:,}"), ("Features out", f"{n_out:,}")],
+        cards=[
+            *_maps(mapped, groups),
+            *pairs_before_and_after(mapped, known, "after"),
+            figures(*bars, size="half"),
         ],
-    }
+        n_colors=1 if groups is None else len(groups.names),
+    )
 
 
-def order_of_pairs(known: PairDistances) -> Section | None:
-    """The line at the top of the page, where pairs of both kinds are known."""
+def order_of_pairs(known: PairDistances) -> tuple[bool | None, str] | None:
+    """Return the line at the top of the page, where pairs of both kinds are known."""
     before, after = known.order("before"), known.order("after")
     if before is None or after is None:
         return None
-    text = f"Known pairs in order: {after:.0%}, before {before:.0%}"
     # Equal as they are shown is neither good nor bad.
     gain = round(100 * after) - round(100 * before)
-    return status(gain > 0 if gain else None, text)
+    return (gain > 0 if gain else None), f"Known pairs in order: {after:.0%}, before {before:.0%}"
 
 
 # --- the two maps -----------------------------------------------------------------------------
 
 
-def _maps(mapped: Mapped) -> Section:
+def _maps(mapped: Mapped, groups: Partition | None) -> list[Markup]:
+    """Return the same rows before and after, with the known pairs between them."""
     given = mapped.given
     rng = np.random.default_rng(0)
     links = np.concatenate([some_of(pairs, MAX_LINES // 2) for pairs in mapped.pairs])
@@ -77,44 +105,40 @@ def _maps(mapped: Mapped) -> Section:
     rows = _drawn_rows(given, links, rng)
     kept = np.isin(links, rows).all(axis=1)
     links, cannot = np.searchsorted(rows, links[kept]), cannot[kept]
-    groups = _groups(given)
     codes = np.zeros(len(rows), np.int64) if groups is None else groups.codes[rows]
     image = as_rows(mapped.image(rows))
     everywhere = np.arange(len(rows))
     before = project(as_rows(given.source.take(rows)), everywhere, given.feature_names, rng)
     after = project(image, everywhere, _names_out(given), rng)
-    notes = ["Lines join known pairs; dashed ones do not belong together."] if len(links) else []
+    lines = link_lines(Links(links, cannot, np.zeros(len(links), bool), np.ones(len(links))))
+
+    def drawn(when: str, projection: Projection, title: str) -> Points:
+        css, size = f"scatter {when}", (560, 380)
+        return small_map(projection.xy, codes, css, title, lines=lines, size=size, equal=False)
+
+    notes = [after.note]
+    if len(links):
+        notes.append("Lines join known pairs; dashed ones do not belong together.")
     if len(rows) < given.n_rows:
         notes.append(f"{len(rows):,} of {given.n_rows:,} rows are drawn.")
-    kept_pairs = Links(links, cannot, np.zeros(len(links), bool), np.ones(len(links)))
-    lines = link_lines(kept_pairs)
-    pictures = {
-        "before": (before, "The rows as they were given", "Before: the rows as they were given"),
-        "after": (after, "The rows after the map", "After: the rows as the method sees them"),
-    }
-    figures = {
-        when: figure(
-            heading,
-            small_map(
-                projection.xy,
-                codes,
-                f"scatter {when}",
-                title,
-                lines=lines,
-                size=(560, 380),
-                equal=False,
-            ),
-            projection.note,
-        )
-        for when, (projection, title, heading) in pictures.items()
-    }
-    figures["after"]["note"] = " ".join([after.note, *notes])
-    return {
-        **figures,
-        "chips": [] if groups is None else chips(groups, np.arange(len(groups.names))),
-        "n_hidden": 0 if groups is None else max(0, len(groups.names) - MAX_GROUPS),
-        "colours": Markup(colours(1 if groups is None else max(len(groups.names), 1))),
-    }
+    key = None
+    if groups is not None:
+        key = legend(chips(groups), len(groups.names) - MAX_GROUPS)
+    return [
+        figure(
+            "Before: the rows as they were given",
+            drawn("before", before, "The rows as they were given"),
+            before.note,
+            size="half",
+        ),
+        figure(
+            "After: the rows as the method sees them",
+            drawn("after", after, "The rows after the map"),
+            key,
+            " ".join(notes),
+            size="half",
+        ),
+    ]
 
 
 def _drawn_rows(given: Given, links: Array, rng: np.random.Generator) -> Array:
@@ -138,31 +162,45 @@ def _groups(given: Given) -> Partition | None:
 # --- pairs ------------------------------------------------------------------------------------
 
 
-def pairs_before_and_after(mapped: Mapped, known: PairDistances) -> Section:
-    rows = [_pair_row("Known pairs", known)] if known.order("after") is not None else []
+def pairs_before_and_after(mapped: Mapped, known: PairDistances, after: str) -> list[Markup]:
+    """Return distances of pairs before and after, as pictures and as a table.
+
+    ``after`` says what the method made of the rows.
+    """
+    is_known = known.order("after") is not None
+    rows = [_pair_row("Known pairs", known)] if is_known else []
     unmentioned = _pairs_by_truth(mapped)
     if unmentioned is not None and unmentioned.order("after") is not None:
         rows.append(_pair_row("Pairs of rows that nothing was said about", unmentioned))
-    shown = known if known.order("after") is not None else unmentioned
+    shown = known if is_known else unmentioned
     if shown is None or not rows:
-        return {"pair_rows": []}
-    charts = {
-        f"distances_{when}": figure(f"Distances of pairs {when}", picture)
+        return []
+    charts = [
+        Panel(f"Distances of pairs {when}", picture)
         for when, picture in zip(("before", "after"), pair_distances(shown), strict=True)
-    }
-    return {"pair_rows": rows, **charts}
+    ]
+    headers = ("Pairs", "Together", "Apart", "In order before", f"In order {after}")
+    medians = ("Median distance together", "Median distance apart")
+    told = text_table(*headers, *medians, rows=rows)
+    title = "Pairs that belong together should be the closer ones"
+    listing = table(told, scroll="scroll", label="Distances of pairs before and after")
+    text = PAIRS_NOTE
+    if after == "after":
+        text += " The known pairs are what the method learned from"
+        text += "; the others are a fair test." if len(rows) > 1 else "."
+    return [figures(*charts, size="half"), card(title, listing, note(text))]
 
 
-def _pair_row(name: str, kinds: PairDistances) -> Section:
-    return {
-        "name": name,
-        "n_together": len(kinds.together.after),
-        "n_apart": len(kinds.apart.after),
-        "order_before": f"{kinds.order('before'):.1%}",
-        "order_after": f"{kinds.order('after'):.1%}",
-        "together": kinds.together.medians,
-        "apart": kinds.apart.medians,
-    }
+def _pair_row(name: str, kinds: PairDistances) -> tuple[str, ...]:
+    return (
+        name,
+        f"{len(kinds.together.after):,}",
+        f"{len(kinds.apart.after):,}",
+        f"{kinds.order('before'):.1%}",
+        f"{kinds.order('after'):.1%}",
+        kinds.together.medians,
+        kinds.apart.medians,
+    )
 
 
 def _pairs_by_truth(mapped: Mapped) -> PairDistances | None:
@@ -183,19 +221,20 @@ def _pairs_by_truth(mapped: Mapped) -> PairDistances | None:
 # --- features ---------------------------------------------------------------------------------
 
 
-def _feature_bars(mapped: Mapped) -> Section:
+def _feature_bars(mapped: Mapped) -> Panel | None:
+    """Return how much every feature counts, or how the features are ranked."""
     given = mapped.given
     estimator = given.estimator
     if hasattr(estimator, "ranking_") and hasattr(estimator, "get_support"):
         return _ranking(given)
     components = getattr(estimator, "components_", None)
     if components is None or components.shape[1] != given.source.n_features:
-        return {"bars": None}
+        return None
     deviation = np.sqrt(moments(given.source).variances)
     weights = np.linalg.norm(np.asarray(components, np.float64), axis=0) * deviation
     weights = weights / max(float(weights.max()), 1e-300)
     order = np.argsort(-weights, kind="stable")[:MAX_BARS]
-    found = bar_figure(
+    return named_values(
         "What the features count for",
         [given.feature_names[j] for j in order],
         weights[order],
@@ -204,16 +243,15 @@ def _feature_bars(mapped: Mapped) -> Section:
         "the feature that counts most.",
         of=given.source.n_features,
     )
-    return {"bars": found}
 
 
-def _ranking(given: Given) -> Section:
+def _ranking(given: Given) -> Panel:
     estimator = given.estimator
     order = np.argsort(estimator.ranking_, kind="stable")[:MAX_BARS]
     scores = np.asarray(estimator.scores_, np.float64)[order]
     kept = estimator.get_support()
     best = "smallest" if scores[0] < scores[-1] else "largest"
-    found = bar_figure(
+    return named_values(
         "Ranking of the features, the best first",
         [given.feature_names[j] for j in order],
         _merits(scores),
@@ -223,7 +261,6 @@ def _ranking(given: Given) -> Section:
         of=given.source.n_features,
         kept=kept[order].tolist(),
     )
-    return {"bars": found}
 
 
 def _merits(scores: Array) -> Array:
@@ -237,25 +274,24 @@ def _merits(scores: Array) -> Array:
     return merits
 
 
-def _spread(mapped: Mapped) -> Section:
-    """How much the rows vary along each new dimension, where these are new."""
+def _spread(mapped: Mapped) -> Panel | None:
+    """Return how much the rows vary along each new dimension, where these are new."""
     given = mapped.given
     if hasattr(given.estimator, "get_support"):
-        return {"spread": None}
+        return None
     rows = sample_rows(given.n_rows, MAX_ROWS, np.random.default_rng(2))
     variance = moments(as_rows(mapped.image(rows))).variances
     shares = variance / max(float(variance.sum()), 1e-300)
     shown = shares[:MAX_BARS]
-    found = bar_figure(
+    return named_values(
         "Variance along the new dimensions",
         _names_out(given)[: len(shown)],
         shown,
         [f"{share:.0%}" for share in shown],
         note="Share of the variance of the mapped rows.",
         of=len(shares),
-        name="spread",
+        css="spread",
     )
-    return {"spread": found}
 
 
 def _names_out(given: Given) -> list[str]:

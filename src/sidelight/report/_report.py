@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sidelight.constraints import Constraints
-from sidelight.exceptions import SidelightError
 from sidelight.io.inner import atomic_write
-from sidelight.report.templates import render
 
 if TYPE_CHECKING:
     from sidelight.evaluation import Comparison
-    from sidelight.pictures._run import Given
     from sidelight.preparation import TypedColumn
 
 
@@ -151,18 +149,10 @@ def render_report(
     True
     """
     # Jinja2 and SciPy are imported when a report is made, not when this package is.
-    from sidelight.pictures._run import make_given
-    from sidelight.report import _mapped, sections
-    from sidelight.report.tables import settings_of, versions
+    from sidelight.pictures.inner import make_given
+    from sidelight.report.pages import check_fitted, page_of
 
-    finds_clusters = hasattr(estimator, "labels_")  # spectral clusterers have an embedding_, too
-    is_map = hasattr(estimator, "embedding_") and not finds_clusters
-    is_classifier = hasattr(estimator, "transduction_")
-    if not finds_clusters and not is_classifier and not _is_fitted_map(estimator):
-        raise SidelightError(
-            f"{type(estimator).__name__} has no labels_ and maps no rows yet; fit it before "
-            "writing its report."
-        )
+    check_fitted(estimator)
     given = make_given(
         estimator,
         X,
@@ -171,65 +161,22 @@ def render_report(
         ids=ids,
         feature_names=feature_names,
     )
-    template = "clusters.html.j2" if finds_clusters else "mapped.html.j2"
-    if is_classifier:
-        from sidelight.report.classes import _cards
-
-        template = "classes/classified.html.j2"
-        cards = _cards.cards(given, contrast)
-    elif is_map:
-        from sidelight.report import _embedding
-
-        template = "embedding.html.j2"
-        cards = _embedding.cards(given, color, anchors, growth, remarks)
-    else:
-        cards = _cluster_cards(given, columns) if finds_clusters else _mapped.cards(given)
-    context = {
-        **cards,
-        **sections.heading(given, title, seconds, cards["facts_of_its_own"]),
-        "method_line": sections.method_line(estimator),
-        "settings": settings_of(estimator, settings),
-        "versions": versions(),
-        "preparation": preparation,
+    page = page_of(
+        given,
+        columns=columns,
+        comparison=comparison,
+        verdict=verdict,
+        color=color,
+        anchors=anchors,
+        growth=growth,
+        remarks=remarks,
+        contrast=contrast,
+    )
+    frame = {
+        "title": title,
+        "settings": settings,
         "command": command,
+        "seconds": seconds,
+        "preparation": preparation,
     }
-    if comparison is not None:
-        from sidelight.report import _comparison
-
-        template = "comparison.html.j2"
-        context = _comparison.add_to(context, comparison, verdict, given)
-    return render(template, context)
-
-
-def _is_fitted_map(estimator: Any) -> bool:
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
-    if not hasattr(estimator, "transform"):
-        return False
-    try:
-        check_is_fitted(estimator)
-    except NotFittedError:
-        return False
-    return True
-
-
-def _cluster_cards(given: Given, columns: Sequence[TypedColumn] | None) -> dict[str, Any]:
-    from sidelight.pictures._run import make_run
-    from sidelight.report import _mixtures, sections
-    from sidelight.report._explained import explained
-
-    run = make_run(given)
-    described = explained(run, columns)
-    return {
-        **sections.outcome_in_short(run),
-        **sections.picture_and_statements(run),
-        **sections.asked(run),
-        **sections.charts(run),
-        **sections.conditions(run),
-        **_mixtures.certainty(run),
-        **_mixtures.saliency(run),
-        **sections.agreement(run),
-        **described,
-        **(sections.features(run) if described["explained"] is None else {"features": None}),
-    }
+    return replace(page, **frame).html()

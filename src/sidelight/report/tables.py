@@ -1,26 +1,40 @@
-"""The tables of the report, as plain rows for the template."""
+"""What was asked and what came of it, as tables; clusters against classes."""
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import metadata
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+from markupsafe import Markup
 
-from sidelight import __version__
-from sidelight._words import SCORES, STATEMENTS, counted, format_number, listed
-from sidelight.pictures._matching import count_together, match_classes
-from sidelight.pictures._run import Partition, Run, shorten
-from sidelight.pictures._selection import Links, Selection
-
-Row = dict[str, Any]
+from sidelight._words import STATEMENTS, counted, format_number, listed, score_rows
+from sidelight.pictures.inner import (
+    Links,
+    Partition,
+    Run,
+    Selection,
+    count_together,
+    match_classes,
+    shorten,
+)
+from sidelight.report.cards import (
+    MAX_GROUPS,
+    Cell,
+    Row,
+    card,
+    count_cells,
+    group,
+    groups_across,
+    row_id,
+    table,
+    tally_table,
+)
+from sidelight.report.text import TextTable, text_table
 
 MAX_STATEMENTS = 200
 MAX_CLASSES = 40
-MAX_VALUE_LENGTH = 160
 
 
 @dataclass(frozen=True)
@@ -81,48 +95,77 @@ def outcome(kinds: list[Tally]) -> str:
     return f"{violated:,} of {stated:,} violated" if violated else "all satisfied"
 
 
-def statements(run: Run, links: Links, selection: Selection) -> list[Row]:
+def asked_card(run: Run) -> Markup:
+    """Count what was asked, and say what follows from it."""
+    kinds = tallies(run)
+    remarks = list(run.constraints.notes)
+    if not kinds:
+        remarks.append("Nothing was known besides the data: the clusters are the method's own.")
+    elif not run.constraints.is_empty:
+        closure = run.constraints.closure(on_contradiction="keep")
+        together = counted(closure.n_entailed_must_link, "pair")
+        apart = counted(closure.n_entailed_cannot_link, "pair")
+        remarks.append(f"With what follows from it: {together} together, {apart} apart.")
+        if n := len(closure.contradictions):
+            contradict = counted(n, "cannot-link contradicts", "cannot-links contradict")
+            remarks.append(f"{contradict} the must-links: no clustering can satisfy everything.")
+    if run.clusters.names != run.clusters.numbers:
+        remarks.append("A cluster has the class of most of its labeled rows behind its number.")
+    return card("What was asked", tally_table(kinds) if kinds else None, *remarks, size="")
+
+
+# --- what was asked, one by one ---------------------------------------------------------------
+
+
+def statements_card(
+    run: Run, links: Links, selection: Selection, noun: str = "Cluster"
+) -> Markup | None:
     """List what was asked, violated statements first, at most :data:`MAX_STATEMENTS`.
 
-    A pair that is drawn knows the number of its line.
+    A pair that is drawn has the number of its line.
     """
+    rows = _statements(run, links, selection)
+    if not rows:
+        return None
+    kinds = tallies(run)
+    n_violated = sum(row.css == "bad" for row in rows)
+    note = ""
+    if (n_rest := sum(tally.stated for tally in kinds) - len(rows)) > 0:
+        n_violated_rest = sum(tally.violated for tally in kinds) - n_violated
+        note = f"{counted(n_rest, 'more statement')}, {n_violated_rest:,} of them violated."
+        if len(rows) < MAX_STATEMENTS:
+            note += " Satisfied labels and group members are counted but not listed."
+    title = "What was asked, " + ("the violated first" if n_violated else "one by one")
+    headers = ("Outcome", "Asked", "Row", noun, "Other row", noun, "Weight")
+    listing = text_table(*headers, rows=rows, justify=(*("left",) * 6, "right"))
+    scrolled = table(listing, css="asked", scroll="scroll tall", label=title, row_heads=False)
+    return card(title, scrolled, note)
+
+
+def _statements(run: Run, links: Links, selection: Selection) -> list[Row]:
     drawn = zip(selection.rows[selection.links.pairs], selection.links.cannot, strict=True)
     line_of = {(int(a), int(b), bool(cannot)): n for n, ((a, b), cannot) in enumerate(drawn)}
 
     def pair(number: int) -> Row:
         first, second = (int(row) for row in links.pairs[number])
         cannot = bool(links.cannot[number])
-        return {
-            **_statement(run, STATEMENTS["cannot_link" if cannot else "must_link"], first),
-            "violated": bool(links.violated[number]),
-            "second": run.row_names([second])[0],
-            "second_cluster": int(run.clusters.codes[second]),
-            "second_cluster_name": run.clusters.name(int(run.clusters.codes[second])),
-            "weight": format_number(float(links.weight[number])),
-            "line": line_of.get((first, second, cannot)),
-        }
+        return Row(
+            [
+                _outcome(bool(links.violated[number])),
+                STATEMENTS["cannot_link" if cannot else "must_link"],
+                *_named(run, first),
+                *_named(run, second),
+                format_number(float(links.weight[number])),
+            ],
+            css="bad" if links.violated[number] else "",
+            number=line_of.get((first, second, cannot)),
+        )
 
     n_violated = int(links.violated.sum())
     found = [pair(number) for number in range(n_violated)[:MAX_STATEMENTS]]
     found += _row_statements(run)
     found += [pair(number) for number in range(n_violated, len(links))[:MAX_STATEMENTS]]
     return found[:MAX_STATEMENTS]
-
-
-def _statement(run: Run, kind: str, row: int, second: str = "") -> Row:
-    """A violated statement about a row, by the user's ids."""
-    cluster = int(run.clusters.codes[row])
-    return {
-        "kind": kind,
-        "violated": True,
-        "first": run.row_names([row])[0],
-        "first_cluster": cluster,
-        "first_cluster_name": run.clusters.name(cluster),
-        "second": second,
-        "second_cluster": None,
-        "weight": "",
-        "line": None,
-    }
 
 
 def _row_statements(run: Run) -> list[Row]:
@@ -133,18 +176,59 @@ def _row_statements(run: Run) -> list[Row]:
         ("groups", "in group", known.groups, known.group_names, violated.groups),
     )
     return [
-        _statement(run, STATEMENTS[kind], row, f"{what} {names[codes[row]]}")
+        Row(
+            [
+                _outcome(True),
+                STATEMENTS[kind],
+                *_named(run, row),
+                row_id(f"{what} {names[codes[row]]}"),
+                "",
+                "",
+            ],
+            css="bad",
+        )
         for kind, what, codes, names, rows in kinds
         if codes is not None
         for row in rows[:MAX_STATEMENTS].tolist()
     ]
 
 
-def confusion(truth: Partition, clusters: Partition, most: int) -> Row:
-    """Table of the largest true classes (rows) against the largest clusters (columns).
+def _outcome(violated: bool) -> str:
+    return "✕ violated" if violated else "✓ satisfied"
+
+
+def _named(run: Run, row: int) -> tuple[Markup, Markup]:
+    """Return the id of a row and its cluster."""
+    cluster = int(run.clusters.codes[row])
+    return row_id(run.row_names([row])[0]), group(cluster, run.clusters.name(cluster))
+
+
+# --- clusters and classes ---------------------------------------------------------------------
+
+
+class Confusion(NamedTuple):
+    """How two groupings of the same rows go together.
+
+    Attributes
+    ----------
+    table : TextTable
+        Classes by cluster, with the number of rows.
+    n_columns : int
+        Number of clusters that are shown.
+    hidden : str
+        A sentence on what is not shown, behind a blank; empty where all is.
+    """
+
+    table: TextTable
+    n_columns: int
+    hidden: str
+
+
+def confusion(truth: Partition, clusters: Partition, what: str, limit: int) -> Confusion:
+    """Tabulate the largest true classes (rows) against the largest clusters (columns).
 
     Each cluster stands under the class it was matched with; a last one, -1, holds the rows in no
-    cluster.
+    cluster. ``what`` stands above the classes, whose names are at most ``limit`` letters long.
     """
     counts = count_together(truth, clusters)
     numbers = match_classes(counts)
@@ -155,61 +239,47 @@ def confusion(truth: Partition, clusters: Partition, most: int) -> Row:
     columns = np.concatenate([matched, rest])
     if counts[:, -1].any():
         columns = np.append(columns, -1)
-    shown = columns[:most]
+    shown = columns[:MAX_GROUPS]
     rows = [
-        {
-            "name": truth.names[code],
-            "cells": [
-                {"count": int(n), "share": float(n / max(counts[code].sum(), 1))}
-                for n in counts[code, shown]
-            ],
-            "total": int(truth.sizes[code]),
-        }
+        (
+            shorten(truth.names[code], limit),
+            *count_cells(counts[code, shown], int(counts[code].sum())),
+            Cell(f"{truth.sizes[code]:,}", "quiet"),
+        )
         for code in order
     ]
-    return {
-        "columns": [{"number": int(c), "name": clusters.name(int(c))} for c in shown],
-        "rows": rows,
-        "n_hidden": counts.shape[0] - len(order),
-        "n_hidden_columns": len(columns) - len(shown),
-    }
+    hidden = ""
+    if n := len(counts) - len(order):
+        hidden += f" {n} smaller classes are not shown."
+    if n := len(columns) - len(shown):
+        hidden += f" {n} more clusters are not shown."
+    headers = (what, *groups_across(clusters, shown), "Rows")
+    return Confusion(text_table(*headers, rows=rows), len(shown), hidden)
 
 
-def scores(run: Run) -> list[Row]:
+def scores_card(run: Run, size: str) -> Markup:
     """Score the clusters against the true classes.
 
     The constraints give part of the answer away: the rows they do not mention are scored apart.
     """
     from sidelight.evaluation import constrained_scores
 
-    if run.truth is None or not ((run.truth.codes >= 0) & (run.clusters.codes >= 0)).any():
-        return []
+    title = "Agreement with the true classes"
+    assert run.truth is not None
+    if not ((run.truth.codes >= 0) & (run.clusters.codes >= 0)).any():
+        return card(title, "No row has both a cluster and a true class.", size=size)
     found = constrained_scores(run.truth.codes, run.clusters.codes, run.constraints)
-    apart = found.get("unconstrained", {})
-    return [
-        {"name": title, "overall": found["all"][name], "unmentioned": apart.get(name)}
-        for name, title in SCORES.items()
-    ]
+    note = "1 is perfect agreement."
+    if "unconstrained" in found:
+        note = (
+            "“Not mentioned” leaves out the rows that a constraint names: what was told in advance "
+            f"is no merit. {note}"
+        )
+    return card(title, score_table(found, "All rows"), note, size=size)
 
 
-def settings_of(estimator: Any, extra: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    """List the parameters of the estimator, after what else was set for the run."""
-    rows = dict(extra or {})
-    rows.update(estimator.get_params(deep=False))
-    return [(str(name), shorten(_value(value), MAX_VALUE_LENGTH)) for name, value in rows.items()]
-
-
-def versions() -> list[tuple[str, str]]:
-    """List what the run was made with."""
-    packages = ("numpy", "scipy", "scikit-learn", "numba")
-    return [
-        ("sidelight", __version__),
-        ("python", platform.python_version()),
-        *((name, metadata.version(name)) for name in packages),
-    ]
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        return f"array of shape {value.shape}"
-    return value if isinstance(value, str) else repr(value)
+def score_table(found: Mapping[str, Mapping[str, float]], over_all: str) -> TextTable:
+    """Tabulate scores over all rows and, where there are any, over those not mentioned."""
+    both = [found[which] for which in ("all", "unconstrained") if which in found]
+    headers = (over_all, "Not mentioned")[: len(both)]
+    return text_table("Score", *headers, rows=score_rows(*both))

@@ -1,4 +1,4 @@
-"""Templates, style sheets and scripts: where they are found, and how a page is filled.
+"""The template of all pages, style sheets and scripts: where they are found, how a page is filled.
 
 Shared inside of the house: pages of jobs bring files of their own.
 """
@@ -12,31 +12,16 @@ from typing import Any
 KIT = "sidelight.report"
 
 
-def render(template: str, context: Mapping[str, Any], package: str = KIT) -> str:
-    """Fill a template of a package; it may extend and import those of the kit.
-
-    Everything that is not markup of ours is escaped.
-    """
+def render(template: str, context: Mapping[str, Any]) -> str:
+    """Fill a template of the kit; everything that is not markup of ours is escaped."""
     # Jinja2 is imported when a page is made, not when this package is.
     import jinja2
-    from markupsafe import Markup
 
-    from sidelight.pictures._run import shorten
-
-    def load(name: str) -> str:
-        own = resources.files(package).joinpath(name)
-        return own.read_text(encoding="utf-8") if own.is_file() else resource(name)
-
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(load), autoescape=True, undefined=jinja2.StrictUndefined
-    )
-    environment.filters["shorten"] = shorten
-    environment.globals["css"] = Markup(resource("report.css"))
-    environment.globals["script"] = Markup(resource("report.js"))
-    html: str = environment.get_template(template).render(context)
-    return html
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    return environment.from_string(resource(template)).render(context)
 
 
 def resource(name: str, package: str = KIT) -> str:
-    """Read a style sheet, script or template of a package."""
-    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
+    """Read a style sheet, script or template of a package, or of the kit where it has none."""
+    own = resources.files(package).joinpath(name)
+    return (own if own.is_file() else resources.files(KIT).joinpath(name)).read_text("utf-8")

@@ -11,8 +11,8 @@ import numpy as np
 from sidelight._typing import Array
 from sidelight.display._canvas import Inks, add_legend, casing
 from sidelight.display._draw._curves import whole_ticks
-from sidelight.pictures._bars import Bars
-from sidelight.pictures._run import shorten
+from sidelight.pictures import Bars
+from sidelight.pictures.inner import shorten
 
 #: Up to this many bars are named, and have their values written on them.
 MAX_NAMED = 20

@@ -10,8 +10,8 @@ import numpy as np
 
 from sidelight._typing import FloatArray
 from sidelight.display._canvas import Inks
-from sidelight.pictures._cells import OTHER, WRONG, Cells, Layer, Nodes
-from sidelight.pictures._run import shorten
+from sidelight.pictures import Cells, Layer, Nodes
+from sidelight.pictures.inner import OTHER, WRONG, shorten
 
 #: Cells of a share above this are dark enough for a text in the color of the page.
 _DARK = 0.65

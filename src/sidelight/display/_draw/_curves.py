@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sidelight.display._canvas import Inks, label_lines
-from sidelight.pictures._curves import MAX_DOTS, Curve, Curves
+from sidelight.pictures import Curve, Curves
+from sidelight.pictures.inner import MAX_DOTS
 
 _MARKERS = "osD^vPX*"
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sidelight.display._canvas import Inks
-from sidelight.pictures._points import Heights
+from sidelight.pictures import Heights
 
 
 def draw_heights(ax: Any, heights: Heights, inks: Inks) -> tuple[Any, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sidelight.display._canvas import Inks
-from sidelight.pictures._lanes import Lanes
+from sidelight.pictures import Lanes
 
 #: Most names below the axis.
 MAX_TICKS = 12

@@ -11,9 +11,8 @@ from sidelight._typing import Array
 from sidelight._words import STATEMENTS
 from sidelight.display._canvas import Inks, add_legend, casing
 from sidelight.display._draw._heights import draw_heights
-from sidelight.pictures._points import Lines, Mark, Points, Regions, Text
-from sidelight.pictures._run import shorten
-from sidelight.pictures._shapes import Shape
+from sidelight.pictures import Lines, Mark, Points, Regions, Shape, Text
+from sidelight.pictures.inner import shorten
 
 DASHES = (0, (3.5, 2.5))
 #: Ellipses are drawn at this many standard deviations.

@@ -11,12 +11,7 @@ from sidelight.display._draw._cells import DrawnCells, DrawnNodes, draw_cells, d
 from sidelight.display._draw._curves import DrawnCurves, draw_curves
 from sidelight.display._draw._lanes import DrawnLanes, draw_lanes
 from sidelight.display._draw._points import DrawnPoints, draw_points
-from sidelight.pictures._bars import Bars
-from sidelight.pictures._cells import Cells, Nodes
-from sidelight.pictures._curves import Curves
-from sidelight.pictures._lanes import Lanes
-from sidelight.pictures._picture import Picture
-from sidelight.pictures._points import Points
+from sidelight.pictures import Bars, Cells, Curves, Lanes, Nodes, Picture, Points
 
 
 class Renderer(NamedTuple):

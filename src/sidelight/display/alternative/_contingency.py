@@ -9,8 +9,8 @@ import numpy as np
 from sidelight.constraints import KnownSplits
 from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._cells import Cells
-from sidelight.pictures._splits import contingency
+from sidelight.pictures import Cells
+from sidelight.pictures.inner import contingency
 
 
 class ContingencyDisplay(Display, kind=Cells):

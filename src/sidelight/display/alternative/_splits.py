@@ -10,9 +10,8 @@ from sidelight.display._canvas import check_matplotlib
 from sidelight.display._display import Display
 from sidelight.display._panels import axes_of, draw_panels
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._points import Points
-from sidelight.pictures._rows import final_step
-from sidelight.pictures._splits import split_maps
+from sidelight.pictures import Points
+from sidelight.pictures.inner import final_step, split_maps
 
 #: So many panels stand side by side.
 ACROSS = 4

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, Self
 
 from sidelight.display._display import Display
-from sidelight.pictures._cells import Cells
-from sidelight.pictures._rows import fitted_with
-from sidelight.pictures.categories._flows import flow_cells, flows_of
+from sidelight.pictures import Cells
+from sidelight.pictures.inner import fitted_with, flow_cells, flows_of
 
 #: Of more categories, or classes, the largest are drawn.
 MOST = 40

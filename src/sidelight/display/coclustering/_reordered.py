@@ -10,10 +10,8 @@ from scipy import sparse
 from sidelight.constraints import Ordering
 from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._cells import Cells
-from sidelight.pictures._rows import fitted_with
-from sidelight.pictures.coclustering._blocks import is_paired, table_blocks
-from sidelight.pictures.coclustering._pictures import table_cells
+from sidelight.pictures import Cells
+from sidelight.pictures.inner import fitted_with, is_paired, table_blocks, table_cells
 
 #: Most cells down and across; larger tables are drawn by shares of ones.
 MAX_CELLS = (600, 600)

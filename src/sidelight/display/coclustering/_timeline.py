@@ -9,9 +9,8 @@ import numpy as np
 from sidelight.constraints import Ordering
 from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._lanes import Lanes
-from sidelight.pictures.coclustering._blocks import timeline
-from sidelight.pictures.coclustering._pictures import cluster_lanes
+from sidelight.pictures import Lanes
+from sidelight.pictures.inner import cluster_lanes, timeline
 
 
 class TimelineDisplay(Display, kind=Lanes):

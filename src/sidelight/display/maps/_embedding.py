@@ -7,9 +7,8 @@ from typing import Any, Self
 
 from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._points import Points
-from sidelight.pictures._rows import final_step
-from sidelight.pictures.maps._embedding import embedding_points
+from sidelight.pictures import Points
+from sidelight.pictures.inner import embedding_points, final_step
 
 
 class EmbeddingDisplay(Display, kind=Points):

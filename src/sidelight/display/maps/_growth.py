@@ -13,8 +13,8 @@ from sidelight.display._display import Display
 from sidelight.display._draw._points import point_size
 from sidelight.display._panels import axes_of, draw_panels
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._points import Points
-from sidelight.pictures.maps._growth import growth_frames
+from sidelight.pictures import Points
+from sidelight.pictures.inner import growth_frames
 
 
 class GrowthDisplay(Display, kind=Points):

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from sidelight.display._display import Display
-from sidelight.pictures._cells import Nodes
-from sidelight.pictures._points import Points
-from sidelight.pictures._rows import final_step
-from sidelight.pictures.maps._som import MapKind, check_map, grid_over_rows, map_cells
+from sidelight.pictures import Nodes, Points
+from sidelight.pictures.inner import MapKind, check_map, final_step, grid_over_rows, map_cells
 
 
 class MapDisplay(Display, kind=(Nodes, Points)):

@@ -9,10 +9,8 @@ import numpy as np
 from sidelight.display._display import Display
 from sidelight.evaluation import residual_variance
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._curves import Curves
-from sidelight.pictures._rows import final_step
-from sidelight.pictures._scores import spectrum
-from sidelight.pictures.maps._embedding import coordinates_of
+from sidelight.pictures import Curves
+from sidelight.pictures.inner import coordinates_of, final_step, spectrum
 
 
 class SpectrumDisplay(Display, kind=Curves):

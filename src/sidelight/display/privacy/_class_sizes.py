@@ -7,9 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight.display._display import Display
-from sidelight.pictures._bars import Bars
-from sidelight.pictures._rows import fitted_with
-from sidelight.pictures.privacy._sizes import class_sizes
+from sidelight.pictures import Bars
+from sidelight.pictures.inner import class_sizes, fitted_with
 from sidelight.privacy import AnonymityCheck
 
 #: More different sizes than these share bars.

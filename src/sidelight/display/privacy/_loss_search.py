@@ -8,9 +8,8 @@ import numpy as np
 
 from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._curves import Curves
-from sidelight.pictures._rows import final_step
-from sidelight.pictures.privacy._loss import loss_search
+from sidelight.pictures import Curves
+from sidelight.pictures.inner import final_step, loss_search
 
 
 class LossSearchDisplay(Display, kind=Curves):

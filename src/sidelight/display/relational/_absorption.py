@@ -8,9 +8,8 @@ import numpy as np
 
 from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._curves import Curves
-from sidelight.pictures._rows import fitted_with
-from sidelight.pictures.relational._absorption import absorption
+from sidelight.pictures import Curves
+from sidelight.pictures.inner import absorption, fitted_with
 
 
 class AbsorptionDisplay(Display, kind=Curves):

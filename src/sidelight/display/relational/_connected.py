@@ -13,9 +13,8 @@ from sidelight.constraints.inner import plain
 from sidelight.display._canvas import Inks
 from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._points import Points
-from sidelight.pictures._rows import fitted_with
-from sidelight.pictures.relational._region_map import region_points
+from sidelight.pictures import Points
+from sidelight.pictures.inner import fitted_with, region_points
 
 #: Points of up to so many nodes are drawn large.
 _FEW = 300

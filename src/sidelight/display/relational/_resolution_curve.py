@@ -9,9 +9,8 @@ import numpy as np
 from sidelight.constraints.inner import plain, read_classes
 from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._curves import Curves
-from sidelight.pictures._rows import fitted_with
-from sidelight.pictures.relational._curve import ResolutionCurve, curve_of, rates, threshold_of
+from sidelight.pictures import Curves
+from sidelight.pictures.inner import ResolutionCurve, curve_of, fitted_with, rates, threshold_of
 
 
 class ResolutionCurveDisplay(Display, kind=Curves):

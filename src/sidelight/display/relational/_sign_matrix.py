@@ -9,9 +9,8 @@ import numpy as np
 from sidelight.constraints import as_relations
 from sidelight.display._display import Display
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._cells import Cells
-from sidelight.pictures._rows import fitted_with
-from sidelight.pictures.relational._blocks import sign_blocks, sign_cells
+from sidelight.pictures import Cells
+from sidelight.pictures.inner import fitted_with, sign_blocks, sign_cells
 
 #: Of more objects the largest groups of linked clusters are drawn.
 MAX_OBJECTS = 400

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,11 +14,10 @@ from typing import Any
 from sidelight._words import counted, listed, statements
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table
-from sidelight.jobs._outputs import PathLike
 from sidelight.jobs._parts import class_lines, heading, size_table
 from sidelight.jobs._table._model import Model, mapped_rows
 from sidelight.jobs._table._run import Outcome, names_out
-from sidelight.jobs._tell import Told
+from sidelight.report.inner import Told
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,11 +69,6 @@ class Applied(Outcome):
             f"The clusters were found with {listed(given)}, but rows are assigned by their "
             "features alone: those that the model was fitted to can get another cluster here.",
         )
-
-    @property
-    def inputs(self) -> Iterable[PathLike]:
-        """Files that were read."""
-        return [self.data.path] if self.request is None else self.request.inputs
 
     def facts(self) -> dict[str, Any]:
         """Return what the model gives as plain values."""

@@ -17,7 +17,7 @@ from sidelight.jobs._parts import (
     knowledge_text,
 )
 from sidelight.jobs._table._classes import LEAST_CERTAIN, ClassesApplied, Classified
-from sidelight.jobs._tell import TextTable, Told, text_table
+from sidelight.report.inner import TextTable, Told, text_table
 
 
 def class_words(found: Any) -> list[Told]:

@@ -16,12 +16,8 @@ from sidelight.exceptions import SidelightError
 from sidelight.io import Table
 from sidelight.io.inner import PROBABILITY, SCORE, fill_classes
 from sidelight.jobs._table._applied import Applied
-from sidelight.jobs._tell import Told
-from sidelight.pictures.classes._decisions import (
-    Decisions,
-    class_codes,
-    decisions_of,
-)
+from sidelight.pictures.inner import Decisions, class_codes, decisions_of
+from sidelight.report.inner import Told
 
 if TYPE_CHECKING:
     pass

@@ -6,7 +6,7 @@ import dataclasses
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,10 @@ from sidelight.jobs._table._asked import MethodRequest, Rows
 from sidelight.jobs._table._comparison_words import comparison_words
 from sidelight.jobs._table._request import prepare
 from sidelight.jobs._table._run import Prepared, Run
-from sidelight.jobs._tell import Told
+from sidelight.report.inner import Told
+
+if TYPE_CHECKING:
+    from sidelight.report.inner import Page
 
 #: Stands for the number of clusters where the rows are read before it is known.
 ANY_K = 2
@@ -98,8 +101,8 @@ class CompareRun(Run):
         general = ask_in_general(n_more, k)
         return general if line is None else worded(general, f"`{line}` asks for them.")
 
-    def _report(self) -> dict[str, Any]:
-        return {**super()._report(), "comparison": self.comparison, "verdict": self.verdict}
+    def page(self) -> Page:
+        return self._page(columns=self.columns, comparison=self.comparison, verdict=self.verdict)
 
 
 def _table_fields(request: Rows) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from sidelight._words import counted, two_digits
 from sidelight.evaluation.inner import HEADINGS
-from sidelight.jobs._table._cluster_words import cluster_words
-from sidelight.jobs._tell import Strong, TextTable, Told, text_table
+from sidelight.jobs._table._words import words
+from sidelight.report.inner import Strong, TextTable, Told, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs._table._comparison import CompareRun
@@ -21,7 +21,7 @@ def comparison_words(found: CompareRun) -> list[Told]:
     again = found.chosen_command()
     alone: list[Told] = [] if again is None else [f"The chosen one alone: {again}"]
     verdict: list[Told] = [(Strong("•"), f" {sentence}") for sentence in found.verdict]
-    return [_candidate_table(found), *verdict, "", *cluster_words(found), *alone]
+    return [_candidate_table(found), *verdict, "", *words(found), *alone]
 
 
 def _candidate_table(found: CompareRun) -> TextTable:

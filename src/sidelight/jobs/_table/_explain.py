@@ -21,7 +21,7 @@ from sidelight.jobs._table._classes import Classified
 from sidelight.jobs._table._features import IN_MEMORY
 from sidelight.jobs._table._model import Model
 from sidelight.jobs._table._run import Run
-from sidelight.pictures.classes._decisions import class_codes, class_names
+from sidelight.pictures.inner import class_codes, class_names
 from sidelight.preparation import TablePreparer, TypedColumn
 from sidelight.preparation.inner import as_source
 

@@ -104,25 +104,31 @@ def _refuse_options(request: Rows) -> None:
 
 def _sparse_features(X: Any, request: Rows) -> tuple[Any, Any]:
     """Sparse rows as they are, or divided by a scale; their zeros stay zeros."""
-    from sklearn.preprocessing import MaxAbsScaler, RobustScaler, StandardScaler
-
     if request.kinds or request.weights:
         raise InvalidRequest(
             "the columns of sparse rows have no names to speak of: "
             + worded("kinds and weights", "--as and --weight")
             + " have no use."
         )
-    scalers: dict[str, Any] = {
-        "standard": StandardScaler(with_mean=False),
-        "robust": RobustScaler(with_centering=False, unit_variance=True),
-        "range": MaxAbsScaler(),
-    }
-    scale = "none" if request.scale is None else request.scale
+    scaler = scaler_for("none" if request.scale is None else request.scale, centered=False)
+    return scaler, X if scaler is None else scaler.fit_transform(X)
+
+
+def scaler_for(scale: str, *, centered: bool = True) -> Any:
+    """Return what brings columns to a scale; None where they are taken as they are.
+
+    Columns of sparse rows are not ``centered``, so that their zeros stay zeros.
+    """
+    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+
     check_scale(scale)
-    if scale == "none":
-        return None, X
-    scaler = scalers[scale]
-    return scaler, scaler.fit_transform(X)
+    scalers = {
+        "standard": StandardScaler(with_mean=centered),
+        "robust": RobustScaler(with_centering=centered, unit_variance=True),
+        "range": MinMaxScaler() if centered else MaxAbsScaler(),
+        "none": None,
+    }
+    return scalers[scale]
 
 
 def _large(data: Table) -> bool:

@@ -6,7 +6,7 @@ import contextlib
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,11 +25,13 @@ from sidelight.jobs._outputs import PathLike
 from sidelight.jobs._parts import preparation_lines
 from sidelight.jobs._result import Result
 from sidelight.jobs._table._model import Model, fill_model, mapped_rows, names_in, used_columns
-from sidelight.jobs._tell import Told
-from sidelight.preparation import TablePreparer
+from sidelight.preparation import TablePreparer, TypedColumn
+from sidelight.report.inner import Told
 
 if TYPE_CHECKING:
     from sidelight.jobs._table._asked import Rows
+    from sidelight.pictures.inner import Given
+    from sidelight.report.inner import Page
 
 #: Keys of what is told about a column.
 PLANNED = ("column", "used_as", "how")
@@ -100,12 +102,11 @@ class Prepared:
         """Fit the estimator, and map the rows where it finds no clusters."""
         start = time.perf_counter()
         estimator = self.method.cls(**self.estimator.get_params(deep=False))
-        known = {"anchors": self.anchors, "conditions": self.conditions}
-        fit_params = {name: value for name, value in known.items() if value is not None}
         is_map = self.method.tags.kind == "embedding"
         with set_by(self.method.options), _recorded_warnings(is_map) as remarks:
-            estimator.fit(self.X, constraints=self.knowledge, **fit_params)
-        labels = None if is_map else getattr(estimator, "labels_", None)
+            estimator.fit(self.X, constraints=self.knowledge, **self._fit_params())
+        classes = getattr(estimator, "transduction_", None)
+        labels = None if is_map else getattr(estimator, "labels_", classes)
         features = None
         if is_map and len(estimator.embedding_) == self.data.n_rows:
             features = estimator.embedding_
@@ -121,6 +122,11 @@ class Prepared:
             seconds=seconds,
             remarks=tuple(remarks),
         )
+
+    def _fit_params(self) -> dict[str, Any]:
+        """Return what else the fit is given."""
+        known = {"anchors": self.anchors, "conditions": self.conditions}
+        return {name: value for name, value in known.items() if value is not None}
 
     def _result(self, estimator: Any) -> type[Run]:
         """Class of what comes out; jobs have their own."""
@@ -157,7 +163,7 @@ class Outcome(Result):
     @property
     def inputs(self) -> Iterable[PathLike]:
         """Files that were read, which no output may replace."""
-        return [self.data.path]
+        return [self.data.path, *super().inputs]
 
     def row_values(self) -> dict[str, Any]:
         """Return ids and clusters of the rows, or their new features."""
@@ -201,8 +207,74 @@ class Outcome(Result):
         )
 
 
+class Fitted(Outcome, Prepared):
+    """Rows of a table with what one or several fits made of them, a page and a model."""
+
+    def _fit_facts(self) -> dict[str, Any]:
+        """Return which method was fitted to which rows."""
+        return {
+            "data": str(self.data.path),
+            "method": self.method.name,
+            "parameters": self.estimator.get_params(),
+            "n_rows": self.data.n_rows,
+            "n_features": len(self.features_in),
+            "preparation": [dict(zip(PLANNED, row, strict=True)) for row in self.plan],
+            "seconds": self.seconds,
+        }
+
+    @cached_property
+    def as_given(self) -> Given:
+        """The estimator with what it was given, as pictures and pages take it."""
+        from sidelight.pictures.inner import make_given
+
+        data = self.data
+        return make_given(
+            self.estimator,
+            self.X,
+            constraints=None if self.knowledge.is_empty else self.knowledge,
+            labels_true=data.truth,
+            ids=None if data.ids is None else data.ids.tolist(),
+            feature_names=self.features_in,
+        )
+
+    def page(self) -> Page:
+        """Return what the page shows."""
+        page: Page = self.module("_page").page(self)
+        return page
+
+    def framed(self, page: Page, what: str = "") -> Page:
+        """Return a page with title, settings, command and columns of this run.
+
+        ``what`` stands in the title, by default the method.
+        """
+        return replace(
+            page,
+            title=f"{self.data.path.name}: {what or type(self.estimator).__name__}",
+            settings={"data": str(self.data.path), "scale": self.scale},
+            command=self.request.command_line(),
+            seconds=self.seconds,
+            preparation=self.plan,
+        )
+
+    def _fill_report(self, path: Path) -> None:
+        path.write_text(self.page().html(), encoding="utf-8")
+
+    def _model(self, **own: Any) -> Model:
+        """Return what new rows need."""
+        data = self.data
+        return Model(
+            estimator=self.estimator,
+            preparer=self.preparer,
+            method=self.method.name,
+            feature_names=used_columns(self.preparer, data.feature_names),
+            id_column=data.id_column,
+            zero_based=data.zero_based,
+            **own,
+        )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Run(Outcome, Prepared):
+class Run(Fitted):
     """A fitted estimator with all that it was given; made by :func:`sidelight.jobs.run`.
 
     Attributes
@@ -263,24 +335,9 @@ class Run(Outcome, Prepared):
             for j, name in enumerate(self.conditions.names)
         ]
 
-    def tell(self) -> list[Told]:
-        """Return sizes of the clusters, what they are, and which statements they keep."""
-        from sidelight.jobs._table._cluster_words import cluster_words
-
-        return cluster_words(self)
-
     def facts(self) -> dict[str, Any]:
         """Return what came out as plain values: counts, sizes, scores, violations."""
-        facts = {
-            "data": str(self.data.path),
-            "method": self.method.name,
-            "parameters": self.estimator.get_params(),
-            "n_rows": self.data.n_rows,
-            "n_features": len(self.features_in),
-            "preparation": [dict(zip(PLANNED, row, strict=True)) for row in self.plan],
-            "seconds": self.seconds,
-            "knowledge": self.knowledge.counts,
-        }
+        facts = {**self._fit_facts(), "knowledge": self.knowledge.counts}
         return facts | (self._feature_facts() if self.labels is None else self._cluster_facts())
 
     def _cluster_facts(self) -> dict[str, Any]:
@@ -313,11 +370,6 @@ class Run(Outcome, Prepared):
             "ranking": dict(zip(names, np.asarray(self.estimator.ranking_).tolist(), strict=True)),
         }
 
-    @property
-    def inputs(self) -> Iterable[PathLike]:
-        """Files that were read, which no output may replace."""
-        return [self.data.path, *self.request.inputs]
-
     def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         return {
             **super().writers(spreadsheet_safe),
@@ -331,53 +383,31 @@ class Run(Outcome, Prepared):
         return {kind: n for kind, n in self.knowledge.counts.items() if n and kind in used}
 
     def _fill_model(self, path: Path) -> None:
-        data = self.data
-        fill_model(
-            Model(
-                estimator=self.estimator,
-                preparer=self.preparer,
-                method=self.method.name,
-                feature_names=used_columns(self.preparer, data.feature_names),
-                id_column=data.id_column,
-                zero_based=data.zero_based,
-                knowledge=self._used(),
-                label_column=data.label_column if self.method.tags.kind == "classifier" else None,
-            ),
-            path,
+        is_classifier = self.method.tags.kind == "classifier"
+        label_column = self.data.label_column if is_classifier else None
+        fill_model(self._model(knowledge=self._used(), label_column=label_column), path)
+
+    def page(self) -> Page:
+        return self._page(
+            columns=self.columns,
+            color=self.color,
+            anchors=self.anchors,
+            growth=self.growth,
+            remarks=self.remarks,
         )
 
-    def _fill_report(self, path: Path) -> None:
-        from sidelight.report import render_report
+    def _page(self, **own: Any) -> Page:
+        """Return the page of the estimator; ``own`` are parts that only some kinds have."""
+        from sidelight.report.inner import page_of
 
-        path.write_text(render_report(**self._report()), encoding="utf-8")
+        return self.framed(page_of(self.as_given, **own))
 
-    def _report(self) -> dict[str, Any]:
-        """What the page tells, as :func:`sidelight.report.render_report` takes it."""
+    @property
+    def columns(self) -> list[TypedColumn] | None:
+        """The table in the user's units, to say what clusters are; None where there are none."""
         from sidelight.jobs._table._explain import described_columns
 
-        data = self.data
-        return {
-            "estimator": self.estimator,
-            "X": self.X,
-            "constraints": None if self.knowledge.is_empty else self.knowledge,
-            "labels_true": data.truth,
-            "ids": None if data.ids is None else data.ids.tolist(),
-            "feature_names": self.features_in,
-            "columns": None if self.labels is None else described_columns(self),
-            "preparation": self.plan,
-            "title": f"{data.path.name}: {type(self.estimator).__name__}",
-            "settings": {"data": str(data.path), "scale": self.scale},
-            "command": self._command(),
-            "seconds": self.seconds,
-            "color": self.color,
-            "anchors": self.anchors,
-            "growth": self.growth,
-            "remarks": self.remarks,
-        }
-
-    def _command(self) -> str | None:
-        """Command line that repeats the run."""
-        return self.request.command_line()
+        return None if self.labels is None else described_columns(self)
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ from sidelight.io.inner import ALTERNATIVE, ID, column_texts, number_column, rea
 from sidelight.jobs._parts import size_table
 from sidelight.jobs._table._applied import Applied
 from sidelight.jobs._table._model import Model
-from sidelight.jobs._tell import Strong, Told
+from sidelight.report.inner import Strong, Told
 
 
 def split_names(labels: Any) -> list[str]:

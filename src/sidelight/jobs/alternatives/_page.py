@@ -3,102 +3,91 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from markupsafe import Markup
 
 from sidelight._words import counted, listed
-from sidelight.constraints import KnownSplits
-from sidelight.evaluation import SplitSimilarity, similarity_to_splits
-from sidelight.exceptions import SidelightError
-from sidelight.pictures._points import small_map
-from sidelight.pictures._projection import project
-from sidelight.pictures._run import Given, Partition, make_given, make_run, sample_rows
-from sidelight.pictures._splits import known_partitions
-from sidelight.pictures.svg._render import svg_of
+from sidelight.constraints import Constraints, KnownSplits
+from sidelight.evaluation import SplitSimilarity
+from sidelight.pictures.inner import (
+    Given,
+    Partition,
+    Run,
+    known_partitions,
+    make_run,
+    project,
+    sample_rows,
+    shorten,
+    small_map,
+)
 from sidelight.preparation import TypedColumn
-from sidelight.report import sections
-from sidelight.report._explained import explained
-from sidelight.report.page import render_page
-from sidelight.report.sections import MAX_GROUPS, Section, chips, status
-from sidelight.report.tables import confusion, scores
+from sidelight.report.inner import (
+    MAX_GROUPS,
+    Page,
+    Panel,
+    card,
+    chips,
+    confusion,
+    explained_card,
+    figures,
+    html,
+    legend,
+    meter,
+    objective_panel,
+    panels,
+    scores_card,
+    table,
+    text_table,
+)
+
+if TYPE_CHECKING:
+    from sidelight.jobs.alternatives._run import AlternativesRun
 
 #: Most points of a small map.
 MAX_POINTS = 1200
 #: Known splits with an alternative that tells at most so much of them are avoided.
 AVOIDED = 0.1
+#: Letters of the name of a split: above a map or in a list, in a title, above or in a table.
+MAX_NAME, MAX_TITLE, MAX_HEAD = 40, 32, 24
 
 
-def render_alternatives(
-    estimators: Sequence[Any],
-    X: Any,
-    *,
-    known: KnownSplits,
-    labels_true: Any = None,
-    ids: Sequence[Any] | None = None,
-    feature_names: Sequence[str] | None = None,
-    columns: Sequence[TypedColumn] | None = None,
-    preparation: Sequence[tuple[str, str, str]] = (),
-    title: str | None = None,
-    settings: Mapping[str, Any] | None = None,
-    command: str | None = None,
-    seconds: float | None = None,
-) -> str:
-    """Return the report of several splits of the same rows as HTML.
-
-    Parameters
-    ----------
-    estimators : sequence of fitted estimators
-        The alternatives, in the order in which they were found
-        (:func:`sidelight.cluster.find_alternatives`).
-    X : array or CSR matrix of shape (n_samples, n_features)
-        The rows that they were fitted to.
-    known : KnownSplits
-        The splits that were known before; empty for none.
-    labels_true, ids, feature_names, columns, preparation, title, settings, command, seconds
-        As for :func:`sidelight.report.render_report`.
-    """
-    if not estimators:
-        raise SidelightError("There is no alternative to report on.")
-    given = [
-        make_given(
-            one,
-            X,
-            constraints=None,
-            labels_true=labels_true,
-            ids=ids,
-            feature_names=feature_names,
-        )
-        for one in estimators
-    ]
-    names = [f"alternative {number}" for number in range(1, len(estimators) + 1)]
-    found, beside = _found(given, names, known, columns)
-    cards = {
-        "sentence": _sentence(given[0].n_rows, known, len(estimators)),
-        "status": _status(beside[: len(estimators)], known),
-        "facts_of_its_own": [
-            ("Known", f"{len(known.names):,}"),
-            ("Found", f"{len(estimators):,}"),
-        ],
-        "alternatives": found,
-        **_maps(given[0], known, names, [make_run(one).clusters for one in given]),
-        "similarities": [row for rows in beside for row in rows],
-        "notes": known.notes,
-    }
-    return render_page(
-        "page.html.j2",
-        cards,
-        style="page.css",
-        package=__package__,
-        estimator=estimators[0],
-        n_rows=given[0].n_rows,
-        noun="Rows",
-        title=title,
-        settings=settings,
-        command=command,
-        seconds=seconds,
-        preparation=preparation,
+def page(found: AlternativesRun) -> Page:
+    """Return what the page of several splits of the same rows shows."""
+    known, n_rows = found.known, found.data.n_rows
+    columns = found.alternatives[0].columns
+    titles = {name: f"alternative {n}" for n, name in enumerate(found.names, start=1)}
+    # What is known about rows is in the fits; the splits are compared over all rows.
+    nothing = Constraints(n_samples=n_rows)
+    runs = [make_run(replace(one.as_given, constraints=nothing)) for one in found.alternatives]
+    old = dict(known_partitions(known))
+    new = dict(zip(titles.values(), (run.clusters for run in runs), strict=True))
+    own: list[Markup | None] = []
+    for place, (name, run) in enumerate(zip(new, runs, strict=True)):
+        before = old | dict(list(new.items())[:place])
+        own += _alternative(name, run, before, columns)
+    fine, status = _status(found)
+    return found.framed(
+        Page(
+            estimator=found.estimator,
+            n_rows=n_rows,
+            sentence=_sentence(n_rows, known, len(runs)),
+            fine=fine,
+            status=status,
+            facts=[("Known", f"{len(known.names):,}"), ("Found", f"{len(runs):,}")],
+            cards=[
+                _maps(runs[0], old, new),
+                _similarities(found, titles),
+                *(html('<p class="note full">{}</p>', text) for text in known.notes),
+                *own,
+            ],
+            n_colors=max(len(split.names) for split in (*old.values(), *new.values())),
+            styles=["page.css"],
+            package=__package__,
+        ),
+        "other splits",
     )
 
 
@@ -111,93 +100,96 @@ def _sentence(n_rows: int, known: KnownSplits, n_found: int) -> str:
     )
 
 
-def _status(beside: list[list[Section]], known: KnownSplits) -> Section:
-    """Whether the alternatives tell little of the splits that were to be avoided."""
+def _status(found: AlternativesRun) -> tuple[bool | None, str]:
+    """Return whether the alternatives tell little of the splits that were to be avoided."""
     told = [
-        float(row["nmi_reference"])
-        for rows in beside
-        for row in rows
-        if row["beside"] in known.names
+        one.nmi_reference
+        for similar in found.similarities
+        for one in similar
+        if one.name in found.known.names
     ]
     if not told:
-        return status(None, "Nothing was to be avoided")
-    if max(told) <= AVOIDED:
-        return status(True, f"Known splits avoided: at most {max(told):.0%} of one is told")
-    return status(None, f"{max(told):.0%} of a known split is told again")
+        return None, "Nothing was to be avoided"
+    if round(max(told), 3) <= AVOIDED:
+        return True, f"Known splits avoided: at most {round(max(told), 3):.0%} of one is told"
+    return None, f"{round(max(told), 3):.0%} of a known split is told again"
 
 
-def _found(
-    given: Sequence[Given],
-    names: Sequence[str],
-    known: KnownSplits,
-    columns: Sequence[TypedColumn] | None,
-) -> tuple[list[Section], list[list[Section]]]:
-    """Cards of every alternative, and rows of its similarity to the splits before."""
-    splits, cards, beside = known, [], []
-    for name, one in zip(names, given, strict=True):
-        run = make_run(one)
-        similar = similarity_to_splits(run.clusters.codes, splits)
-        beside.append([_similarity(name, found) for found in similar])
-        cards.append(
-            {
-                "name": name,
-                "tables": [
-                    {"beside": other, **confusion(split, run.clusters, MAX_GROUPS)}
-                    for other, split in known_partitions(splits)
-                ],
-                "scores": scores(run),
-                **explained(run, columns),
-                **sections.objective(run.estimator),
-            }
+def _alternative(
+    name: str, run: Run, before: Mapping[str, Partition], columns: Sequence[TypedColumn] | None
+) -> list[Markup | None]:
+    """Return what the clusters of a split are, and how they go with the splits before."""
+    cards = [
+        html('<h2 class="full part">{}</h2>', name.capitalize()),
+        explained_card(run, columns),
+    ]
+    for other, split in before.items():
+        counts = confusion(split, run.clusters, shorten(other, MAX_HEAD), MAX_HEAD)
+        title = f"{shorten(other, MAX_TITLE)} against {name}"
+        text = (
+            "The shade is the share of the row; independent splits have the same shades in all "
+            f"rows.{counts.hidden}"
         )
-        splits = splits.adding(name, run.clusters.codes)
-    return cards, beside
+        shown = table(counts.table, css="heat", scroll="scroll tall", label=title)
+        cards.append(card(title, shown, text, size="half"))
+    cards.append(figures(objective_panel(run.estimator), size="half"))
+    if run.truth is not None and ((run.truth.codes >= 0) & (run.clusters.codes >= 0)).any():
+        cards.append(scores_card(run, "half"))
+    return cards
 
 
-def _similarity(name: str, found: SplitSimilarity) -> Section:
-    """One row of the table of similarities; numbers have a share of their variance only."""
-    numbers = np.isnan(found.variation_of_information)
-    return {
-        "name": name,
-        "beside": found.name,
-        "variation": "–" if numbers else f"{found.variation_of_information:.3f}",
-        "largest": "–" if numbers else f"{found.largest:.3f}",
-        "share": None if numbers else found.variation_of_information / max(found.largest, 1e-12),
-        "nmi": "–" if numbers else f"{found.nmi:.3f}",
-        "nmi_reference": f"{found.nmi_reference:.3f}",
-    }
+def _similarities(found: AlternativesRun, titles: Mapping[str, str]) -> Markup | None:
+    """Return what every split has in common with those before."""
+    rows = [
+        (name, shorten(titles.get(one.name, one.name), MAX_NAME), *_similarity(one))
+        for name, similar in zip(titles.values(), found.similarities, strict=True)
+        for one in similar
+    ]
+    if not rows:
+        return None
+    measures = ("Variation of information", "Largest possible", "Share")
+    normalized = ("NMI, mean of both entropies", "NMI, entropy of the other")
+    sides = ("left", "left", "right", "right", "left", "right")
+    told = text_table("Split", "Beside", *measures, *normalized, rows=rows, justify=sides)
+    title = "How much the splits have in common"
+    return card(
+        title,
+        table(told, css="scores similar", scroll="scroll", label=title),
+        "Variation of information, in nats, is 0 for the same split and largest, the sum of both "
+        "entropies, for independent ones. Normalized mutual information (NMI) is 0 for independent "
+        "splits; over the entropy of the other split it is the share of that split which the "
+        "clusters tell, and for a column of numbers the share of its variance.",
+    )
 
 
-def _maps(
-    given: Given, known: KnownSplits, names: Sequence[str], clusters: Sequence[Partition]
-) -> Section:
-    """The same small map for every split, colored by it."""
+def _similarity(one: SplitSimilarity) -> tuple[object, ...]:
+    """Return measures of a pair of splits; numbers have a share of their variance only."""
+    if np.isnan(one.variation_of_information):
+        return "–", "–", "", "–", f"{one.nmi_reference:.3f}"
+    share = one.variation_of_information / max(one.largest, 1e-12)
+    return (
+        f"{one.variation_of_information:.3f}",
+        f"{one.largest:.3f}",
+        meter(share, f"{100 * share:.0f}% of the largest"),
+        f"{one.nmi:.3f}",
+        f"{one.nmi_reference:.3f}",
+    )
+
+
+def _maps(given: Given, old: Mapping[str, Partition], new: Mapping[str, Partition]) -> Markup:
+    """Return the same small map for every split, colored by it."""
     rng = np.random.default_rng(0)
     rows = sample_rows(given.n_rows, MAX_POINTS, rng)
     placed = project(given.source, rows, given.feature_names, rng)
-    splits = [(name, one, True) for name, one in known_partitions(known)]
-    splits += [(name, one, False) for name, one in zip(names, clusters, strict=True)]
-    maps = [
-        {
-            "name": name,
-            "old": old,
-            "svg": Markup(
-                svg_of(
-                    small_map(
-                        placed.xy,
-                        split.codes[rows],
-                        "scatter small",
-                        f"The rows colored by {name}",
-                    )
-                )
-            ),
-            "chips": chips(split, np.arange(len(split.names))),
-            "n_hidden": max(len(split.names) - MAX_GROUPS, 0),
-        }
-        for name, split, old in splits
-    ]
-    note = placed.note
+    shown = []
+    for name, split in {**old, **new}.items():
+        picture = small_map(
+            placed.xy, split.codes[rows], "scatter small", f"The rows colored by {name}"
+        )
+        key = legend(chips(split), len(split.names) - MAX_GROUPS)
+        aside, css = ("known", "old") if name in old else ("found", "new")
+        shown.append(Panel(shorten(name, MAX_NAME), picture, key, aside, css))
+    text = placed.note
     if len(rows) < given.n_rows:
-        note += f" {len(rows):,} of {counted(given.n_rows, 'row')} are drawn."
-    n_colors = max(len(split.names) for _, split, _ in splits)
-    return {"maps": maps, "map_note": note, "n_colors": n_colors}
+        text += f" {len(rows):,} of {counted(given.n_rows, 'row')} are drawn."
+    return card("The same rows, colored by every split", panels(*shown), text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,12 +16,10 @@ from sidelight._words import set_by, worded
 from sidelight.cluster import find_alternatives
 from sidelight.constraints import KnownSplits
 from sidelight.exceptions import InvalidRequest
-from sidelight.jobs._method import PathLike
-from sidelight.jobs._table._model import Model, fill_model, used_columns
+from sidelight.jobs._table._model import fill_model
 from sidelight.jobs._table._request import prepare as prepare_rows
-from sidelight.jobs._table._run import PLANNED, Outcome, Prepared, Run
+from sidelight.jobs._table._run import Fitted, Prepared, Run
 from sidelight.jobs._table._splits import fill_splits, split_names
-from sidelight.jobs._tell import Told
 from sidelight.jobs.alternatives._avoided import (
     as_list,
     columns_and_files,
@@ -32,7 +30,7 @@ from sidelight.jobs.alternatives._request import AlternativesRequest
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AlternativesRun(Outcome, Prepared):
+class AlternativesRun(Fitted):
     """Several clusterings of the rows of a table, each different from all before.
 
     Attributes
@@ -87,13 +85,8 @@ class AlternativesRun(Outcome, Prepared):
     def facts(self) -> dict[str, Any]:
         """Return what came out as plain values: sizes, similarities to known splits, scores."""
         return {
-            "data": str(self.data.path),
-            "method": self.method.name,
+            **self._fit_facts(),
             "parameters": _plain_parameters(self.estimator),
-            "n_rows": self.data.n_rows,
-            "n_features": len(self.features_in),
-            "preparation": [dict(zip(PLANNED, row, strict=True)) for row in self.plan],
-            "seconds": self.seconds,
             "avoided": [
                 {"name": column.name, "n_classes": _n_classes(column)}
                 for column in self.known.columns()
@@ -114,55 +107,13 @@ class AlternativesRun(Outcome, Prepared):
             ],
         }
 
-    @property
-    def inputs(self) -> Iterable[PathLike]:
-        """Files that were read, which no output may replace."""
-        return [self.data.path, *self.request.inputs]
-
     def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         fill = partial(fill_splits, self.data, self.labels, spreadsheet_safe=spreadsheet_safe)
         return {"splits": fill, "report": self._fill_report, "model": self._fill_model}
 
-    def tell(self) -> list[Told]:
-        """Return every split with its sizes, its clusters and how near it is to the others."""
-        from sidelight.jobs.alternatives._words import words
-
-        return words(self)
-
     def _fill_model(self, path: Path) -> None:
-        data = self.data
-        model = Model(
-            estimator=self.estimator,
-            preparer=self.preparer,
-            method=self.method.name,
-            feature_names=used_columns(self.preparer, data.feature_names),
-            id_column=data.id_column,
-            zero_based=data.zero_based,
-            splits=[one.estimator for one in self.alternatives],
-            avoided=self.avoided_columns,
-        )
-        fill_model(model, path)
-
-    def _fill_report(self, path: Path) -> None:
-        from sidelight.jobs._table._explain import described_columns
-        from sidelight.jobs.alternatives._page import render_alternatives
-
-        data = self.data
-        page = render_alternatives(
-            [one.estimator for one in self.alternatives],
-            self.X,
-            known=self.known,
-            labels_true=data.truth,
-            ids=None if data.ids is None else data.ids.tolist(),
-            feature_names=self.features_in,
-            columns=described_columns(self.alternatives[0]),
-            preparation=self.plan,
-            title=f"{data.path.name}: other splits",
-            settings={"data": str(data.path), "scale": self.scale},
-            command=self.request.command_line(),
-            seconds=self.seconds,
-        )
-        path.write_text(page, encoding="utf-8")
+        splits = [one.estimator for one in self.alternatives]
+        fill_model(self._model(splits=splits, avoided=self.avoided_columns), path)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,10 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from sidelight._words import counted
-from sidelight.jobs._parts import MAX_CLUSTERS, ending, format_figure, heading, size_table
+from sidelight.jobs._parts import ending, format_figure, heading, size_table
 from sidelight.jobs._table._run import Run
-from sidelight.jobs._tell import Strong, Told, text_table
+from sidelight.jobs._table._words import explanation_lines
+from sidelight.report.inner import Strong, Told, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.alternatives._run import AlternativesRun
@@ -42,7 +43,7 @@ def _alternative(name: str, one: Run, similar: list[Any]) -> list[Told]:
             f"{format_figure(one.estimator.objective_)})",
         ),
         size_table(one.sizes, {}),
-        *_explained(one),
+        *explanation_lines(one, "What sets its clusters apart:"),
     ]
     if similar:
         rows = [
@@ -57,15 +58,6 @@ def _alternative(name: str, one: Run, similar: list[Any]) -> list[Told]:
         headers = ("Beside", "Variation of information", "NMI", "Of the known split")
         told.append(text_table(*headers, rows=rows))
     return [*told, *ending(one.knowledge, one.violations, one.scores, one.data)]
-
-
-def _explained(one: Run) -> list[Told]:
-    """Return what sets the clusters apart, a line each; nothing for very many."""
-    if not 1 < len(one.sizes) <= MAX_CLUSTERS:
-        return []
-    from sidelight.explanation import brief
-
-    return ["What sets its clusters apart:", *(f"  {line}" for line in brief(one.explanation))]
 
 
 def _or_dash(value: float, largest: float | None = None) -> str:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sidelight._words import listed, worded
 from sidelight.exceptions import InvalidRequest
-from sidelight.jobs._method import PathLike, is_path
+from sidelight.jobs._method import is_path
 from sidelight.jobs._options import fields_of
 from sidelight.jobs._result import Result
-from sidelight.jobs._tell import Told
+from sidelight.jobs.anonymize._publish import count_rows
 from sidelight.jobs.anonymize._request import OF_MAKING, AnonymizeRequest
-from sidelight.privacy import AnonymityCheck, check_anonymity
+from sidelight.privacy import AnonymityCheck
+from sidelight.report.inner import Told
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +46,6 @@ class AnonymityCheckRun(Result):
         """File of the table, or what it is in memory."""
         return str(self.request.data) if is_path(self.request.data) else "table in memory"
 
-    @property
-    def inputs(self) -> Iterable[PathLike]:
-        """Files that were read."""
-        return self.request.inputs
-
     def facts(self) -> dict[str, Any]:
         """Return what was counted as plain values."""
         check = self.check
@@ -61,20 +56,14 @@ class AnonymityCheckRun(Result):
             "n_classes": check.n_classes,
             "n_too_small": check.n_too_small,
             "n_not_diverse": check.n_not_diverse,
-            "k": {"asked": check.k, "reached": check.k_reached},
-            "l": {"asked": check.l, "diversity": check.diversity, "reached": check.l_reached},
-            "sensitive": {
-                name: {key: value for key, value in vars(one).items() if key != "name"}
-                for name, one in check.sensitive.items()
-            },
+            **promise_facts(check),
             "problems": list(check.problems),
         }
 
     def tell(self) -> list[Told]:
         """Return counts and problems as lines and tables."""
-        from sidelight.jobs.anonymize._words import check_words
-
-        return check_words(self)
+        told: list[Told] = self.module("_words").check_words(self)
+        return told
 
     def write(
         self, *, spreadsheet_safe: bool = False, **outputs: str | os.PathLike[str] | None
@@ -91,6 +80,18 @@ class AnonymityCheckRun(Result):
         return {}
 
 
+def promise_facts(check: AnonymityCheck) -> dict[str, Any]:
+    """Return what was asked for and what the count reached as plain values."""
+    return {
+        "k": {"asked": check.k, "reached": check.k_reached},
+        "l": {"asked": check.l, "diversity": check.diversity, "reached": check.l_reached},
+        "sensitive": {
+            name: {key: value for key, value in vars(column).items() if key != "name"}
+            for name, column in check.sensitive.items()
+        },
+    }
+
+
 def check_table(request: AnonymizeRequest) -> AnonymityCheckRun:
     """Count how many rows of a published table are alike, and how diverse these are."""
     fields = fields_of(AnonymizeRequest)
@@ -99,14 +100,5 @@ def check_table(request: AnonymizeRequest) -> AnonymityCheckRun:
             raise InvalidRequest(
                 f"{worded('check', '--check')} only counts: leave {fields[name].spelled} out."
             )
-    roles = request.roles
-    found = check_anonymity(
-        request.data,
-        roles["quasi"],
-        roles["sensitive"],
-        k=request.k,
-        l=request.l,
-        diversity=request.diversity,
-        c=request.c,
-    )
+    found = count_rows(request.data, request)
     return AnonymityCheckRun(request, found, exit_code=0 if found else 1)

@@ -6,123 +6,99 @@ about fewer rows than the table publishes alike.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from markupsafe import Markup
 
-from sidelight._typing import IntArray
 from sidelight._words import counted, format_number, listed
 from sidelight.io.inner import column_texts
-from sidelight.pictures.privacy._distributions import (
+from sidelight.jobs.anonymize._words import LOSSES, MAX_NAME, promise_table, sensitive_table
+from sidelight.pictures.inner import (
     BARS,
     before_and_after,
+    class_sizes,
     distribution_of,
+    loss_search,
+    named_bars,
+    shorten,
+    svg_of,
     width_text,
 )
-from sidelight.pictures.privacy._loss import loss_search
-from sidelight.pictures.privacy._sizes import class_sizes
 from sidelight.privacy import AnonymityCheck
-from sidelight.report.figures import bar_figure, figure
-from sidelight.report.page import render_page
-from sidelight.report.sections import Section, status
+from sidelight.report.inner import (
+    Page,
+    card,
+    figure,
+    html,
+    joined,
+    note,
+    side,
+    strong,
+    table_card,
+    terms,
+    text_table,
+)
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from sidelight.jobs.anonymize._run import AnonymizeRun
 
-#: Losses with a name and plain words.
-LOSSES = {
-    "ncp": (
-        "Normalized certainty penalty",
-        "Share of the range of a column that a published value leaves open, on average: 0 if all "
-        "are as they were, 1 if nothing is told.",
-    ),
-    "dispersion": (
-        "Dispersion",
-        "Squared distances of the standardized rows to the means of their classes, added up.",
-    ),
-    "discernibility": (
-        "Discernibility",
-        "Squared sizes of the classes, added up; a row that is left out counts as all rows.",
-    ),
-}
 ANYTHING = "*"
+COUNTED = (
+    "Counted in the published table itself, by a count that knows nothing of the method; a table "
+    "that breaks its promise is not written. <code>sidelight anonymize TABLE --check</code> "
+    "repeats the count on the file."
+)
+T_CLOSENESS = (
+    "t-closeness: largest distance between the distribution of a class and that of the table, "
+    "from 0 (a class tells nothing more than the table) to 1."
+)
+#: What becomes of columns, by their roles.
+ROLES = {
+    "quasi": ("Quasi-identifiers", "published as ranges, sets or groups"),
+    "sensitive": ("Sensitive", "published as they are, and diverse where that was asked for"),
+    "keep": ("Kept", "published as they are, and not protected"),
+}
 
 
-def render_anonymized(
-    *,
-    estimator: Any,
-    original: pa.Table,
-    generalized: pa.Table,
-    check: AnonymityCheck,
-    column_losses: Mapping[str, float],
-    roles: Mapping[str, Sequence[str]],
-    n_rows: int,
-    warnings: Sequence[str],
-    title: str | None = None,
-    seconds: float | None = None,
-) -> str:
-    """Return the report of a table to publish as HTML.
+def page(found: AnonymizeRun) -> Page:
+    """Return what the page of a table to publish shows.
 
-    Parameters
-    ----------
-    estimator : Anonymizer
-        Fitted.
-    original, generalized : pyarrow.Table
-        Quasi-identifiers as they were, and as they are published.
-    check : AnonymityCheck
-        What an independent count of the published table found.
-    column_losses : mapping of str to float
-        Share that a published value leaves open, by quasi-identifier.
-    roles : mapping of str to sequence of str
-        Columns ``quasi``, ``sensitive``, ``keep`` and ``not_published``.
-    n_rows : int
-        Number of rows that were read.
-    warnings : sequence of str
-        What the table does not protect, a sentence each.
-    title, seconds
-        As for :func:`sidelight.report.render_report`.
+    It names neither the settings nor the command of the run: these tell files and folders of
+    whoever made the table.
     """
-    n_left_out = n_rows - check.n_rows
-    sentence = (
-        f"{counted(check.n_rows, 'row')} in {counted(check.n_classes, 'class')} of rows that are "
-        f"published alike; {counted(n_left_out, 'row')} left out. Columns without a role are not "
-        "published."
-    )
-    kept = "Checked: " + _kept(check)
-    cards = {
-        "sentence": sentence,
-        "status": status(bool(check), kept if check else "The promise is not kept"),
-        "facts_of_its_own": [
+    check = found.check
+    search = _search(found)
+    return Page(
+        estimator=found.estimator,
+        n_rows=found.columns.n_rows,
+        title=found.title,
+        seconds=found.seconds,
+        package=__package__,
+        styles=["page.css"],
+        sentence=(
+            f"{counted(check.n_rows, 'row')} in {counted(check.n_classes, 'class')} of rows that "
+            f"are published alike; {counted(found.n_suppressed, 'row')} left out. Columns without "
+            "a role are not published."
+        ),
+        fine=bool(check),
+        status=f"Checked: {_kept(check)}" if check else "The promise is not kept",
+        facts=[
             ("Published", f"{check.n_rows:,}"),
             ("Classes", f"{check.n_classes:,}"),
             ("Smallest class", f"{check.k_reached:,}"),
         ],
-        "n_colors": 1,
-        "promises": _promises(check),
-        "losses": _losses(getattr(estimator, "loss_", {})),
-        "columns": _columns(original, generalized, column_losses),
-        "column_losses": _column_figure(column_losses),
-        "sizes": _sizes(check.class_sizes),
-        "search": _search(estimator, check.n_classes),
-        "spreads": _spreads(original, generalized, check.k),
-        "sensitive": _sensitive(check),
-        "roles": _roles(roles),
-        "warnings": [_headed(text) for text in warnings],
-        "k": check.k,
-    }
-    return render_page(
-        "page.html.j2",
-        cards,
-        style="page.css",
-        package=__package__,
-        estimator=estimator,
-        n_rows=n_rows,
-        noun="Rows",
-        title=title,
-        settings=None,
-        command=None,  # it names files and folders of whoever made the table
-        seconds=seconds,
+        cards=[
+            _promise(found),
+            side(_roles(found.roles), _sizes(check)),
+            _losses(getattr(found.estimator, "loss_", {})),
+            _column_losses(found.column_losses),
+            _columns(found),
+            _sensitive(check, size="full" if search is None else "wide-half"),
+            search,
+            _spreads(found),
+        ],
     )
 
 
@@ -135,140 +111,142 @@ def _kept(check: AnonymityCheck) -> str:
     return listed(least)
 
 
-def _promises(check: AnonymityCheck) -> list[Section]:
-    rows = [
-        {
-            "name": "k-anonymity: rows that are published alike",
-            "asked": f"{check.k:,}",
-            "reached": f"{check.k_reached:,}",
-        }
-    ]
-    rows += [
-        {
-            "name": f"l-diversity ({check.diversity}) of {name}",
-            "asked": f"{check.l:,}" if check.l > 1 else "none",
-            "reached": format_number(value, 3),
-        }
-        for name, value in check.l_reached.items()
-    ]
-    return rows
-
-
-def _losses(losses: Mapping[str, float]) -> list[Section]:
-    return [
-        {
-            "name": LOSSES.get(name, (name, ""))[0],
-            "value": format_number(float(value)),
-            "words": LOSSES.get(name, (name, ""))[1],
-        }
-        for name, value in losses.items()
-    ]
-
-
-def _columns(
-    original: pa.Table, generalized: pa.Table, losses: Mapping[str, float]
-) -> list[Section]:
-    """How the columns look now, in figures over all rows."""
-    rows = []
-    for name in original.column_names:
-        published = generalized.column(name).to_pylist()
-        before = set(column_texts(original.column(name)))
-        n = max(len(published), 1)
-        as_it_was = sum(text in before for text in published) / n
-        anything = sum(text == ANYTHING for text in published) / n
-        rows.append(
-            {
-                "name": name,
-                "open": f"{losses[name]:.1%}",
-                "exact": f"{as_it_was:.0%}",
-                "anything": f"{anything:.0%}",
-                "width": width_text(original.column(name), published),
-                "n_before": f"{len(before):,}",
-                "n_after": f"{len(set(published)):,}",
-            }
-        )
-    return rows
-
-
-def _column_figure(losses: Mapping[str, float]) -> Section:
-    order = sorted(losses, key=lambda name: -losses[name])
-    values = np.array([losses[name] for name in order])
-    return bar_figure(
-        "Loss per quasi-identifier",
-        order,
-        values,
-        [f"{value:.1%}" for value in values.tolist()],
-        note="Share of the range of a column that a published value leaves open, on average.",
-        of=len(order),
-        largest=1.0,
+def _promise(found: AnonymizeRun) -> Markup:
+    limits = joined(html("<li>{}</li>", _headed(text)) for text in found.warnings)
+    return card(
+        "Promise and result",
+        promise_table(found.check, "Promise"),
+        note(Markup(COUNTED)),
+        Markup('<h2 class="second">What the table does not protect from</h2>'),
+        html('<ul class="limits">{}</ul>', limits),
+        size="plot",
     )
 
 
-def _sizes(sizes: IntArray) -> Section:
-    """How many classes there are of every size."""
-    picture = class_sizes(sizes, None, BARS)
-    note = "Number of classes by the rows that are published alike."
-    return figure(picture.title, picture, note)
+def _headed(text: str) -> Markup | str:
+    """Set what a limit is about in bold."""
+    head, colon, rest = text.partition(": ")
+    return html("{} {}", strong(f"{head}:"), rest) if colon else text
 
 
-def _search(estimator: Any, n_classes: int) -> Section | None:
-    search = getattr(estimator, "search_", None) or {}
+def _roles(roles: Mapping[str, list[str]]) -> Markup:
+    rows = [
+        (title, html("{}; {}", ", ".join(roles[role]), _quiet(how)))
+        for role, (title, how) in ROLES.items()
+        if roles[role]
+    ]
+    if n := len(roles["not_published"]):
+        rows.append(("Others", _quiet(f"{counted(n, 'column')} not published")))
+    return card("Columns by role", terms(rows, "roles"), size="")
+
+
+def _quiet(text: str) -> Markup:
+    return html('<span class="quiet">{}</span>', text)
+
+
+def _sizes(check: AnonymityCheck) -> Markup:
+    """Return how many classes there are of every size."""
+    picture = class_sizes(check.class_sizes, None, BARS)
+    return figure(picture.title, picture, "Number of classes by the rows that are published alike.")
+
+
+def _losses(losses: Mapping[str, float]) -> Markup:
+    def heading(name: str) -> Markup:
+        title, text = LOSSES.get(name, (name, ""))
+        return html("{}<br>{}", title, html('<small class="quiet">{}</small>', text))
+
+    rows = [(heading(name), strong(format_number(float(v)))) for name, v in losses.items()]
+    return card("What was lost", text_table("", "", rows=rows), size="wide-half")
+
+
+def _column_losses(losses: Mapping[str, float]) -> Markup:
+    order = sorted(losses, key=lambda name: -losses[name])
+    values = np.array([losses[name] for name in order])
+    title = "Loss per quasi-identifier"
+    texts = [f"{value:.1%}" for value in values.tolist()]
+    text = "Share of the range of a column that a published value leaves open, on average."
+    return figure(
+        title, named_bars(title, order, values, texts, largest=1.0), text, size="narrow-half"
+    )
+
+
+def _columns(found: AnonymizeRun) -> Markup:
+    """Return how the columns look now, in figures over all rows."""
+    rows = []
+    for name in found.columns.quasi.column_names:
+        original = found.columns.quasi.column(name)
+        published = found.generalized.column(name).to_pylist()
+        before = set(column_texts(original))
+        n = max(len(published), 1)
+        as_it_was = sum(text in before for text in published) / n
+        rows.append(
+            (
+                shorten(name, MAX_NAME),
+                f"{found.column_losses[name]:.1%}",
+                f"{as_it_was:.0%}",
+                f"{published.count(ANYTHING) / n:.0%}",
+                width_text(original, published),
+                f"{len(before):,}",
+                f"{len(set(published)):,}",
+            )
+        )
+    headers = (
+        "Quasi-identifier",
+        "Left open",
+        "Rows with a single value",
+        "Rows with any value (*)",
+        "Median width of the ranges",
+        "Values before",
+        "Values published",
+    )
+    return table_card(
+        "How generalized columns look", text_table(*headers, rows=rows), scroll="scroll"
+    )
+
+
+def _sensitive(check: AnonymityCheck, size: str) -> Markup | None:
+    if not check.sensitive:
+        return None
+    title = "Sensitive columns among rows that are alike"
+    return table_card(title, sensitive_table(check), T_CLOSENESS, scroll="scroll", size=size)
+
+
+def _search(found: AnonymizeRun) -> Markup | None:
+    """Return the loss of every number of classes that was tried."""
+    search: Mapping[str, Any] = getattr(found.estimator, "search_", None) or {}
     if len(search.get("n_clusters", ())) < 2:
         return None
     numbers, losses = (np.asarray(search[name], np.float64) for name in ("n_clusters", "ncp"))
-    note = "Fewer and larger classes tell less; more classes need not tell more, as each has to "
     return figure(
         "Loss against the number of classes",
-        loss_search(numbers, losses, n_classes),
-        f"{note}keep the promise.",
+        loss_search(numbers, losses, found.check.n_classes),
+        "Fewer and larger classes tell less; more classes need not tell more, as each has to keep "
+        "the promise.",
+        size="narrow-half" if found.check.sensitive else "wide-half",
     )
 
 
-def _spreads(original: pa.Table, generalized: pa.Table, k: int) -> list[Section]:
+def _spreads(found: AnonymizeRun) -> Markup | None:
+    """Return the distributions of the columns as they were and as they are published."""
     figures = []
-    for number, name in enumerate(original.column_names):
-        published = generalized.column(name).to_pylist()
-        found = distribution_of(name, original.column(name), published, k)
-        if found is None:
+    for number, name in enumerate(found.columns.quasi.column_names):
+        published = found.generalized.column(name).to_pylist()
+        spread = distribution_of(name, found.columns.quasi.column(name), published, found.check.k)
+        if spread is None:
             continue
-        note = "Above rows as they were, below as they are published."
-        if found.elsewhere:
-            note += f" {found.elsewhere:.0f}% are published as a set, a group or any value."
-        figures.append(figure(name, before_and_after(found, number), note))
-    return figures
-
-
-def _sensitive(check: AnonymityCheck) -> list[Section]:
-    return [
-        {
-            "name": name,
-            "distinct": f"{column.distinct:,}",
-            "entropy": f"{column.entropy:.2f}",
-            "recursive": f"{column.recursive:,}",
-            "t": f"{column.t_closeness:.3f}",
-            "homogeneous": f"{column.n_homogeneous:,}",
-        }
-        for name, column in check.sensitive.items()
-    ]
-
-
-def _roles(roles: Mapping[str, Sequence[str]]) -> list[Section]:
-    words = {
-        "quasi": ("Quasi-identifiers", "published as ranges, sets or groups"),
-        "sensitive": ("Sensitive", "published as they are, and diverse where that was asked for"),
-        "keep": ("Kept", "published as they are, and not protected"),
-    }
-    rows = [
-        {"role": title, "how": how, "names": list(roles[role])}
-        for role, (title, how) in words.items()
-        if roles[role]
-    ]
-    n = len(roles["not_published"])
-    if n:
-        rows.append({"role": "Others", "how": f"{counted(n, 'column')} not published", "names": []})
-    return rows
-
-
-def _headed(text: str) -> Section:
-    head, colon, rest = text.partition(": ")
-    return {"head": head, "text": rest} if colon else {"head": "", "text": text}
+        text = "Above rows as they were, below as they are published."
+        if spread.elsewhere:
+            text += f" {spread.elsewhere:.0f}% are published as a set, a group or any value."
+        head = html("<figcaption><h3>{}</h3></figcaption>", shorten(name, MAX_NAME))
+        drawn = Markup(svg_of(before_and_after(spread, number)))
+        figures.append(html("<figure>{}{}{}</figure>", head, drawn, note(text)))
+    if not figures:
+        return None
+    key = html(
+        '<p class="note spread-key"><i class="before"></i>as it was <i class="after"></i>as it is '
+        "published. A bar stands for at least {} rows: rarer values are merged with others. "
+        "Shares are rounded to whole per cent.</p>",
+        found.check.k,
+    )
+    shown = html('<div class="spreads">{}</div>', joined(figures))
+    return card("Distributions before and after", key, shown)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +20,7 @@ from sidelight.io.inner import (
     table_format,
     write_columns,
 )
+from sidelight.jobs.anonymize._request import AnonymizeRequest
 from sidelight.jobs.anonymize._roles import Columns, row_codes
 from sidelight.privacy import AnonymityCheck, check_anonymity
 
@@ -33,79 +32,50 @@ class BrokenPromise(SidelightError):
     """A table that would not have been as anonymous as it was asked to be; it was not written."""
 
 
-@dataclass(frozen=True)
-class Promise:
-    """What a published table has to keep.
+def count_rows(
+    table: Any, request: AnonymizeRequest, spelled: Callable[[str], str] = str
+) -> AnonymityCheck:
+    """Count how many rows of a table are alike, and how diverse they are.
 
-    Attributes
-    ----------
-    quasi, sensitive : tuple of str
-        Quasi-identifiers and sensitive columns.
-    k, l, diversity, c
-        As for :func:`sidelight.privacy.check_anonymity`.
-    columns : tuple of str
-        All columns, in order.
-    n_rows : int
-        Number of rows.
+    ``spelled`` is how the table spells the names of the columns.
     """
+    roles = request.roles
+    return check_anonymity(
+        table,
+        [spelled(name) for name in roles["quasi"]],
+        [spelled(name) for name in roles["sensitive"]],
+        k=request.k,
+        l=request.l,
+        diversity=request.diversity,
+        c=request.c,
+    )
 
-    quasi: tuple[str, ...]
-    sensitive: tuple[str, ...]
-    k: int
-    l: int  # noqa: E741 - the name in the literature
-    diversity: str
-    c: float
-    columns: tuple[str, ...]
-    n_rows: int
 
-    def harmless(self) -> Promise:
-        """The same with the names of columns that spreadsheets do not run as formulas."""
-        return dataclasses.replace(
-            self,
-            quasi=tuple(map(harmless, self.quasi)),
-            sensitive=tuple(map(harmless, self.sensitive)),
-            columns=tuple(map(harmless, self.columns)),
+def check_promise(
+    table: Any, request: AnonymizeRequest, n_rows: int, spelled: Callable[[str], str] = str
+) -> AnonymityCheck:
+    """Count what a table holds, and raise if that is not what was promised.
+
+    The message tells how many classes break the promise, not whose they are.
+    """
+    check = count_rows(table, request, spelled)
+    if check.n_rows != n_rows:
+        raise _broken(f"it has {check.n_rows:,} rows instead of {n_rows:,}")
+    if check.n_too_small:
+        classes = counted(check.n_too_small, "class")
+        raise _broken(
+            f"{classes} of rows that are published alike would have fewer than k = {request.k} "
+            f"rows, the smallest {check.k_reached}"
         )
-
-    def check(self, table: Any) -> AnonymityCheck:
-        """Count what a table holds, and raise if that is not what was promised.
-
-        The message tells how many classes break the promise, not whose they are.
-        """
-        check = check_anonymity(
-            table,
-            self.quasi,
-            self.sensitive,
-            k=self.k,
-            l=self.l,
-            diversity=self.diversity,
-            c=self.c,
-        )
-        if check.n_rows != self.n_rows:
-            raise _broken(f"it has {check.n_rows:,} rows instead of {self.n_rows:,}")
-        if check.n_too_small:
-            classes = counted(check.n_too_small, "class")
+    for name, n in check.n_not_diverse.items():
+        if n:
             raise _broken(
-                f"{classes} of rows that are published alike would have fewer than k = {self.k} "
-                f"rows, the smallest {check.k_reached}"
+                f"{counted(n, 'class')} of rows that are published alike would fall short of "
+                f"l = {request.l} ({request.diversity}) in the column {name!r}"
             )
-        for name, n in check.n_not_diverse.items():
-            if n:
-                raise _broken(
-                    f"{counted(n, 'class')} of rows that are published alike would fall short of "
-                    f"l = {self.l} ({self.diversity}) in the column {name!r}"
-                )
-        if not check:  # whatever else the count may find
-            raise _broken("an independent count of its rows found a promise that it does not keep")
-        return check
-
-    def check_file(self, path: Path) -> AnonymityCheck:
-        """Read a file again, and raise if it is not what was promised."""
-        kind = table_format(path)
-        found = column_names(path) if kind == "csv" else read_raw(path, keep_types=True).names
-        if tuple(found) != self.columns:
-            raise _broken(f"it has the columns {listed(found)} instead of {listed(self.columns)}")
-        return self.check(path)
+    if not check:  # whatever else the count may find
+        raise _broken("an independent count of its rows found a promise that it does not keep")
+    return check
 
 
 def _broken(why: str) -> BrokenPromise:
@@ -160,8 +130,21 @@ def _published_texts(columns: Columns, published: Any, n_rows: int) -> dict[str,
     return texts
 
 
-def fill_published(path: Path, table: pa.Table, *, spreadsheet_safe: bool) -> None:
-    """Write the table to the path itself."""
+def fill_published(
+    path: Path, table: pa.Table, request: AnonymizeRequest, *, spreadsheet_safe: bool
+) -> None:
+    """Write a table beside its place, read it again, and raise unless it is as promised."""
+    _fill(path, table, spreadsheet_safe=spreadsheet_safe)
+    kind = table_format(path)
+    spelled = harmless if spreadsheet_safe and kind != "parquet" else str
+    found = list(column_names(path) if kind == "csv" else read_raw(path, keep_types=True).names)
+    expected = [spelled(name) for name in table.column_names]
+    if found != expected:
+        raise _broken(f"it has the columns {listed(found)} instead of {listed(expected)}")
+    check_promise(path, request, table.num_rows, spelled)
+
+
+def _fill(path: Path, table: pa.Table, *, spreadsheet_safe: bool) -> None:
     kind = table_format(path)
     if kind in ("parquet", "excel"):
         typed = {name: _typed(table.column(name)) for name in table.column_names}

@@ -6,8 +6,8 @@ A column that tells rows apart by itself is refused, whatever it is called: a pe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,11 +86,10 @@ class Columns:
             return None
         columns = {}
         for name in self.sensitive:
-            values = [folded(text) for text in column_texts(self.beside.column(name))]
-            numbers = all(value is None or isinstance(value, float) for value in values)
-            columns[name] = pa.array(
-                values if numbers else [None if v is None else str(v) for v in values]
-            )
+            values = folded_values(self.beside.column(name))
+            if not are_numbers(values):
+                values = [None if value is None else str(value) for value in values]
+            columns[name] = pa.array(values)
         return pa.table(columns)
 
 
@@ -158,7 +157,7 @@ def read_columns(
     if least > 1:
         _refuse_missing(columns)
     notes = (*raw.notes, *_notes(columns, roles["identifiers"]))
-    return Columns(**{**vars(columns), "notes": notes})
+    return replace(columns, notes=notes)
 
 
 def _refuse_telling(columns: Columns, hierarchies: Mapping[str, Any]) -> None:
@@ -177,7 +176,7 @@ def _refuse_telling(columns: Columns, hierarchies: Mapping[str, Any]) -> None:
             _refuse(name, columns.beside.column(name), "")
     for name in columns.sensitive:
         column = columns.beside.column(name)
-        if columns.n_rows >= FEW_ROWS and not _are_numbers(column):
+        if columns.n_rows >= FEW_ROWS and not are_numbers(folded_values(column)):
             _refuse(name, column, "")
 
 
@@ -197,25 +196,26 @@ def _refuse(name: str, column: pa.ChunkedArray, otherwise: str) -> None:
         )
 
 
-def _are_numbers(column: pa.ChunkedArray) -> bool:
-    values = (folded(text) for text in column_texts(column))
+def folded_values(column: pa.ChunkedArray) -> list[Any]:
+    """Return one spelling of every value, numbers as such; None where one is missing."""
+    return [folded(text) for text in column_texts(column)]
+
+
+def are_numbers(values: Iterable[Any]) -> bool:
+    """Whether all known values are numbers."""
     return all(value is None or isinstance(value, float) for value in values)
 
 
 def _is_measured(column: pa.ChunkedArray) -> bool:
     """Whether a column has numbers that are not whole: whole ones may be numbers of people."""
-    values = [folded(text) for text in column_texts(column)]
-    numbers = [value for value in values if isinstance(value, float)]
-    return len(numbers) == sum(value is not None for value in values) and any(
-        not number.is_integer() for number in numbers
-    )
+    values = folded_values(column)
+    return are_numbers(values) and any(not (v is None or v.is_integer()) for v in values)
 
 
 def _refuse_missing(columns: Columns) -> None:
     """Refuse sensitive columns with gaps where diversity is asked for."""
     for name in columns.sensitive:
-        values = [folded(text) for text in column_texts(columns.beside.column(name))]
-        n_missing = values.count(None)
+        n_missing = folded_values(columns.beside.column(name)).count(None)
         if n_missing:
             raise SidelightError(
                 f"The sensitive column {name!r} is missing in {counted(n_missing, 'row')}; whether "
@@ -241,9 +241,10 @@ def _notes(columns: Columns, identifiers: Sequence[str]) -> Iterator[str]:
                 f"put it into {worded('identifiers', '--identifiers')}."
             )
     for name in columns.sensitive:
-        texts = [text for text in column_texts(columns.beside.column(name)) if text]
-        n_joined = len(set(texts)) - len({folded(text) for text in texts} - {None})
-        if n_joined > 0 and not _are_numbers(columns.beside.column(name)):
+        column = columns.beside.column(name)
+        values = folded_values(column)
+        n_joined = len({*column_texts(column)} - {"", None}) - len({*values} - {None})
+        if n_joined > 0 and not are_numbers(values):
             yield (
                 f"Values of {name!r} that differ in case or blanks only count as one: "
                 f"{counted(n_joined, 'spelling')}."

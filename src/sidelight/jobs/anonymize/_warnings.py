@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sidelight._words import counted, listed
-from sidelight.io.inner import column_texts, folded
-from sidelight.jobs.anonymize._roles import row_codes
+from sidelight.io.inner import column_texts
+from sidelight.jobs.anonymize._roles import are_numbers, folded_values, row_codes
 from sidelight.privacy import AnonymityCheck
 
 if TYPE_CHECKING:
@@ -62,9 +62,8 @@ def _skewed(check: AnonymityCheck) -> Iterator[str]:
 
 def _similar(table: pa.Table, check: AnonymityCheck) -> Iterator[str]:
     for name in check.sensitive:
-        values = {folded(text) for text in column_texts(table.column(name))} - {None}
-        numbers = all(isinstance(value, float) for value in values)
-        if check.l > 1 and numbers and len(values) >= MANY_NUMBERS:
+        values = {*folded_values(table.column(name))} - {None}
+        if check.l > 1 and are_numbers(values) and len(values) >= MANY_NUMBERS:
             yield (
                 f"Similarity: the values of {name} are {len(values):,} different numbers, and "
                 "different ones may be close; a class of high numbers tells that a number is high."

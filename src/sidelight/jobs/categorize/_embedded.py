@@ -8,7 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from sidelight._typing import Array
-from sidelight.report.sections import for_script
+from sidelight.report.inner import for_script
 
 #: Words of seeds that a page holds; of more, only the heaviest words of every seed are there.
 MAX_ENTRIES = 200_000
@@ -48,10 +48,15 @@ def seeds_in_page(estimator: Any, words: Array) -> tuple[Markup, int | None]:
 
 
 def _heaviest(seeds: Any, category: int, most: int | None) -> tuple[Array, Array]:
-    """The ``most`` heaviest words of a seed, and their weights."""
-    entries = slice(seeds.indptr[category], seeds.indptr[category + 1])
-    indices, weights = seeds.indices[entries], seeds.data[entries].astype(np.float64)
-    if most is not None and len(indices) > most:
-        kept = np.sort(np.argsort(-weights, kind="stable")[:most])
-        indices, weights = indices[kept], weights[kept]
-    return indices, weights
+    """The ``most`` heaviest words of a seed in their own order, and their weights."""
+    indices, weights = heaviest(seeds, category, most)
+    order = np.argsort(indices)
+    return indices[order], weights[order]
+
+
+def heaviest(rows: Any, row: int, most: int | None) -> tuple[Array, Array]:
+    """Positions and values of the ``most`` largest entries of a row, the largest first."""
+    entries = slice(rows.indptr[row], rows.indptr[row + 1])
+    indices, values = rows.indices[entries], rows.data[entries].astype(np.float64)
+    order = np.argsort(-values, kind="stable")[:most]
+    return indices[order], values[order]

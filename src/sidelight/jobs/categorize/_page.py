@@ -2,219 +2,267 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
 from scipy import sparse
 
-from sidelight._typing import Array, IntArray
-from sidelight._words import SCORES, counted, listed
-from sidelight.jobs.categorize._embedded import seeds_in_page
-from sidelight.pictures.categories._flows import flows_of
-from sidelight.report.page import render_page, row_names, size_figure
-from sidelight.report.sections import Section, status
-from sidelight.report.templates import resource
+from sidelight._typing import Array
+from sidelight._words import counted, listed
+from sidelight.jobs.categorize._embedded import heaviest, seeds_in_page
+from sidelight.jobs.categorize._words import score_table
+from sidelight.pictures.inner import flows_of, shorten
+from sidelight.report.inner import (
+    Cell,
+    Page,
+    Row,
+    Strong,
+    body,
+    card,
+    html,
+    joined,
+    note,
+    notes,
+    resource,
+    row_id,
+    row_names,
+    side,
+    size_figure,
+    small,
+    strong,
+    table,
+    table_card,
+    text_table,
+)
+
+if TYPE_CHECKING:
+    from sidelight.jobs.categorize._run import CategorizeRun
 
 #: Words of a category, documents that moved, outliers, and cells of the table of flows.
 TOP_WORDS, MAX_MOVED, MAX_OUTLIERS, MAX_FLOWS = 12, 1000, 200, 24
-#: Classes of a category that are listed, and words that tell why a document moved.
-MAX_CLASSES, TELLING = 12, 4
-#: Most letters of what a document says.
-SNIPPET = 220
+#: Classes of a category, merged and deleted classes that are listed, and words that tell why a
+#: document moved.
+MAX_CLASSES, MAX_FATES, TELLING = 12, 50, 4
+#: Most letters of what a document says, and of a name in a table.
+SNIPPET, MAX_NAME = 220, 40
+
+TRY = """\
+<section class="card full" id="try"><h2>Where would a new text go?</h2>
+<label class="quiet" for="new-text">Type or paste a text: its words are counted as those of the \
+documents were, and nothing leaves this page.</label>
+<textarea id="new-text" rows="3" spellcheck="false"></textarea>
+<ol id="ranked" class="ranked" aria-live="polite"></ol>{}</section>"""
+SCRIPT = '<script type="application/json" id="seeds">{}</script><script>{}</script>'
 
 
-def render_categories(
-    *,
-    estimator: Any,
-    X: Any,
-    words: Array,
-    class_codes: IntArray,
-    texts: Sequence[str],
-    ids: Any = None,
-    similar: Sequence[tuple[str, str, float]] = (),
-    scores: Mapping[str, Mapping[str, float]] | None = None,
-    remarks: Sequence[str] = (),
-    title: str | None = None,
-    settings: Mapping[str, Any] | None = None,
-    command: str | None = None,
-    seconds: float | None = None,
-) -> str:
-    """Return the report of categories as HTML: one page that needs no other file.
-
-    Parameters
-    ----------
-    estimator : TextCategories
-        Fitted.
-    X : csr_matrix of shape (n_samples, n_words)
-        Counts that it was fitted to.
-    words : ndarray of str, shape (n_words,)
-        The words.
-    class_codes : ndarray of shape (n_samples,)
-        Given class of every document, -1 where it has none.
-    texts : sequence of str
-        The documents.
-    ids : ndarray of shape (n_samples,), default=None
-        Names of the documents.
-    similar : sequence of (str, str, float)
-        Pairs of categories with a large cosine.
-    scores : mapping, default=None
-        Agreement with true topics, by what was compared with them.
-    remarks : sequence of str
-        Sentences about the documents.
-    title, settings, command, seconds
-        As for :func:`sidelight.report.render_report`.
-    """
-    n, n_classes = len(estimator.labels_), len(estimator.classes_)
+def page(found: CategorizeRun) -> Page:
+    """Return what the page of categories shows."""
+    estimator, n = found.estimator, len(found.labels)
     n_categories, n_moved = len(estimator.category_names_), len(estimator.moved_)
-    embedded, n_cut = seeds_in_page(estimator, words)
-    documents = _Documents(estimator, X, words, class_codes, texts, ids)
-    cards = {
-        "sentence": (
-            f"{counted(n, 'document')} of {counted(n_classes, 'class')} in "
+    seeds, n_cut = seeds_in_page(estimator, found.words)
+    return found.page_of(
+        __package__,
+        noun="Documents",
+        sentence=(
+            f"{counted(n, 'document')} of {counted(len(estimator.classes_), 'class')} in "
             f"{counted(n_categories, 'category', 'categories')}; {n_moved:,} moved to another "
             f"category than that of their class, {counted(len(estimator.outliers_), 'outlier')}."
         ),
-        "status": status(None, f"{n_moved / n:.1%} of the documents moved"),
-        "facts_of_its_own": [
-            ("Classes", f"{n_classes:,}"),
+        status=f"{n_moved / n:.1%} of the documents moved",
+        facts=[
+            ("Classes", f"{len(estimator.classes_):,}"),
             ("Categories", f"{n_categories:,}"),
-            ("Words", f"{len(words):,}"),
+            ("Words", f"{len(found.words):,}"),
         ],
-        "n_colors": 1,
-        "categories": _categories(estimator, words),
-        "merged": [[str(name) for name in group.tolist()] for group in estimator.merged_],
-        "killed": [str(name) for name in estimator.killed_.tolist()],
-        "similar": [(one, other, f"{cosine:.3f}") for one, other, cosine in similar],
-        "moved": documents.moved(),
-        "n_moved": n_moved,
-        "outliers": documents.outliers(),
-        "n_outliers": len(estimator.outliers_),
-        "flows": _flow_table(estimator),
-        "passes": _passes(estimator),
-        "sizes": size_figure(estimator.labels_, "categories"),
-        "scores": _scores(scores or {}),
-        "remarks": list(remarks),
-        "embedded": embedded,
-        "n_cut": n_cut,
-        "category_script": Markup(resource("page.js", __package__)),
-    }
-    return render_page(
-        "page.html.j2",
-        cards,
-        style="page.css",
-        package=__package__,
-        estimator=estimator,
-        n_rows=n,
-        noun="Documents",
-        title=title,
-        settings=settings,
-        command=command,
-        seconds=seconds,
+        settings={
+            "text": ", ".join(found.request.text_columns),
+            "min_df": found.preparer.min_df_,
+            "max_df": found.preparer.max_df,
+            "keep_words": found.request.keep_words,
+        },
+        cards=[
+            html(TRY, _cut(n_cut)),
+            _categories(found),
+            _moved(found),
+            _flows(estimator),
+            side(
+                _scores(found),
+                _fates(found),
+                _passes(found),
+                size_figure(found.labels, "categories"),
+            ),
+            _outliers(found),
+        ],
+        script=html(SCRIPT, seeds, Markup(resource("page.js", __package__))),
     )
 
 
-def _categories(estimator: Any, words: Array) -> list[Section]:
-    """Every category with its heaviest words and the classes of its documents, largest first."""
-    seeds, sizes = estimator.seeds_, estimator.cluster_sizes_
-    names = [str(name) for name in estimator.classes_.tolist()]
-    found = []
-    for category in np.argsort(-sizes, kind="stable").tolist():
-        entries = slice(seeds.indptr[category], seeds.indptr[category + 1])
-        weights = seeds.data[entries]
-        order = np.argsort(-weights, kind="stable")[:TOP_WORDS]
-        heaviest = max(float(weights.max(initial=0.0)), 1e-300)
-        counts = estimator.constituents_[category]
-        classes = [c for c in np.argsort(-counts, kind="stable").tolist() if counts[c]]
-        own = estimator.class_category_ == category
-        found.append(
-            {
-                "name": str(estimator.category_names_[category]),
-                "size": int(sizes[category]),
-                "words": [
-                    {
-                        "word": str(words[seeds.indices[entries][place]]),
-                        "share": round(float(weights[place]) / heaviest, 3),
-                        "weight": f"{weights[place]:.3f}",
-                    }
-                    for place in order.tolist()
-                ],
-                "classes": [
-                    {"name": names[c], "n": int(counts[c]), "own": bool(own[c])}
-                    for c in classes[:MAX_CLASSES]
-                ],
-                "n_more": len(classes) - len(classes[:MAX_CLASSES]),
-                "n_without": int(sizes[category] - counts.sum()),
-            }
+def _cut(n: int | None) -> Markup:
+    text = "This page holds the {} heaviest words of every category; {} uses all."
+    return note(html(text, n, Markup("<code>sidelight predict</code>"))) if n else Markup()
+
+
+def _find(entries: str, placeholder: str) -> Markup:
+    """Return the box that filters a list."""
+    form = '<label>Find <input type="search" data-filter="{}" placeholder="{}"></label>{}'
+    return html(form, entries, placeholder, Markup('<span class="quiet" data-count></span>'))
+
+
+# --- categories ---------------------------------------------------------------------------------
+
+
+def _categories(found: CategorizeRun) -> Markup:
+    """Return every category with its heaviest words and the classes of its documents."""
+    categories = enumerate(found.categories(TOP_WORDS))
+    shown = (_category(found, one, place < 3) for place, one in categories)
+    return card(
+        "Categories",
+        html('<div class="categories tall-list">{}</div>', joined(shown)),
+        id="categories",
+        controls=_find("#categories .category", "category, word or class"),
+    )
+
+
+def _category(found: CategorizeRun, category: dict[str, Any], is_open: bool) -> Markup:
+    words, classes = category["words"], category["classes"]
+    form = (
+        '<details class="category" data-find="{}"{}><summary>{}{}<span class="brief">{}</span>'
+        '</summary><div class="parts">{}</div></details>'
+    )
+    return html(
+        form,
+        " ".join([category["name"], *words, *list(classes)[:MAX_CLASSES]]),
+        Markup(" open" if is_open else ""),
+        strong(shorten(category["name"], 80)),
+        small(counted(category["size"], "document")),
+        ", ".join(shorten(word, 24) for word in words[:6]),
+        body([_words(words, category["weights"]), _classes(found, category)]),
+    )
+
+
+def _words(words: Sequence[str], weights: Sequence[float]) -> Markup:
+    largest = max(*weights, 1e-300) if weights else 1.0
+    form = '<span class="bar" style="--v:{}"></span>{}'
+    rows = [
+        (shorten(word, 32), html(form, f"{weight / largest:.3f}", small(f"{weight:.3f}")))
+        for word, weight in zip(words, weights, strict=True)
+    ]
+    return table(text_table("Word", "Weight", rows=rows, justify=("left",)), css="scores words")
+
+
+def _classes(found: CategorizeRun, category: dict[str, Any]) -> Markup:
+    """Return the classes of the documents; those that are not the category's own in gray."""
+    estimator, classes = found.estimator, category["classes"]
+    own = estimator.classes_[estimator.class_category_ == category["category"]].astype(str)
+    rows: list[Sequence[object]] = [
+        Row((shorten(name, 60), f"{n:,}"), "" if name in own else "quiet")
+        for name, n in list(classes.items())[:MAX_CLASSES]
+    ]
+    if len(classes) > MAX_CLASSES:
+        rows.append((Cell(f"and {len(classes) - MAX_CLASSES} more classes", "quiet", span=2),))
+    if category["n_without_class"]:
+        rows.append(Row(("no class", f"{category['n_without_class']:,}"), "quiet"))
+    return table(text_table("Class that the documents had", "Documents", rows=rows))
+
+
+# --- documents ----------------------------------------------------------------------------------
+
+
+def moved_documents(found: CategorizeRun) -> list[tuple[str, ...]]:
+    """Return documents that moved, those that gained most by it first.
+
+    Of each: id, what it says, class, category, words that tell why, cosine and the one before.
+    """
+    estimator, rows = found.estimator, found.estimator.moved_
+    labels, codes = estimator.labels_[rows], found.class_codes[rows]
+    before = estimator.class_category_[codes]
+    documents = estimator.compared_counts(found.X[rows])
+    documents = sparse.diags_array(1 / _lengths(documents)) @ documents
+    seeds = sparse.vstack([estimator.seeds_, sparse.csr_array((1, estimator.seeds_.shape[1]))])
+    seeds = sparse.csr_array(seeds)
+    gain = sparse.csr_array(documents.multiply(seeds[labels] - seeds[before]))
+    old = np.asarray(documents.multiply(seeds[before]).sum(axis=1)).reshape(-1)
+    new = estimator.cosines_[rows]
+    order = np.argsort(old - new, kind="stable")[:MAX_MOVED].tolist()
+
+    def why(k: int) -> str:
+        words, gains = heaviest(gain, k, TELLING)
+        return listed([str(word) for word in found.words[words[gains > 0]]])
+
+    return [
+        (
+            name,
+            _snippet(found.texts[rows[k]]),
+            str(estimator.classes_[codes[k]]),
+            str(estimator.category_names_[labels[k]]),
+            why(k),
+            f"{new[k]:.3f}",
+            f"{old[k]:.3f}" if before[k] >= 0 else "deleted",
         )
-    return found
+        for name, k in zip(row_names(found.data.ids, rows[order]), order, strict=True)
+    ]
 
 
-class _Documents:
-    """Documents as the tables of the page show them."""
+def _moved(found: CategorizeRun) -> Markup:
+    rows = [
+        (
+            _document(name, text),
+            shorten(of_class, MAX_NAME),
+            Strong(shorten(category, MAX_NAME)),
+            why,
+            Strong(new),
+            old,
+        )
+        for name, text, of_class, category, why, new, old in moved_documents(found)
+    ]
+    rest: Any = {
+        "id": "moved",
+        "controls": _find("#moved tbody tr", "id, class, category or word"),
+    }
+    if not rows:
+        return card("Documents that moved", "No document moved.", **rest)
+    headers = ("Document", "From class", "To category", "Because of", "Cosine", "Before")
+    sides = ("left", "left", "left", "left", "right")
+    text = (
+        "Cosine: with the category; before: with the category of the class that the document had. "
+        f"Those that gained most come first{_shown(len(rows), len(found.estimator.moved_), '; ')}."
+    )
+    told = text_table(*headers, rows=rows, justify=sides)
+    return table_card("Documents that moved", told, text, css="scores documents", **rest)
 
-    def __init__(
-        self,
-        estimator: Any,
-        X: Any,
-        words: Array,
-        class_codes: IntArray,
-        texts: Sequence[str],
-        ids: Any,
-    ) -> None:
-        self._estimator, self._X, self._words = estimator, X, words
-        self._codes, self._texts, self._ids = class_codes, texts, ids
 
-    def moved(self) -> list[Section]:
-        """Documents that moved, those that gained most by it first."""
-        estimator, rows = self._estimator, self._estimator.moved_
-        labels = estimator.labels_[rows]
-        before = estimator.class_category_[self._codes[rows]]
-        documents = estimator.compared_counts(self._X[rows])
-        documents = sparse.diags_array(1 / _lengths(documents)) @ documents
-        seeds = sparse.vstack([estimator.seeds_, sparse.csr_array((1, estimator.seeds_.shape[1]))])
-        seeds = sparse.csr_array(seeds)
-        gain = sparse.csr_array(documents.multiply(seeds[labels] - seeds[before]))
-        old = np.asarray(documents.multiply(seeds[before]).sum(axis=1)).reshape(-1)
-        new = estimator.cosines_[rows]
-        order = np.argsort(old - new, kind="stable")[:MAX_MOVED]
-        names = row_names(self._ids, rows[order])
-        return [
-            {
-                "id": name,
-                "class": str(estimator.classes_[self._codes[rows[k]]]),
-                "category": str(estimator.category_names_[labels[k]]),
-                "text": self._snippet(int(rows[k])),
-                "why": listed(self._telling(gain, int(k))),
-                "new": f"{new[k]:.3f}",
-                "old": f"{old[k]:.3f}" if before[k] >= 0 else "deleted",
-            }
-            for name, k in zip(names, order.tolist(), strict=True)
-        ]
+def _outliers(found: CategorizeRun) -> Markup | None:
+    """Return documents without a category."""
+    outliers, cosines = found.estimator.outliers_, found.estimator.cosines_
+    shown = outliers[:MAX_OUTLIERS].tolist()
+    if not shown:
+        return None
+    rows = [
+        (
+            _document(name, _snippet(found.texts[row])),
+            "no word that counts" if cosines[row] == 0 else f"{cosines[row]:.3f}",
+        )
+        for name, row in zip(row_names(found.data.ids, shown), shown, strict=True)
+    ]
+    headers = ("Document", "Cosine with the nearest category")
+    told = text_table(*headers, rows=rows, justify=("left",))
+    more = _shown(len(shown), len(outliers))
+    return table_card("Outliers", told, more and f"{more}.", css="scores documents", id="outliers")
 
-    def outliers(self) -> list[Section]:
-        """Documents without a category."""
-        rows = self._estimator.outliers_[:MAX_OUTLIERS]
-        cosines = self._estimator.cosines_
-        return [
-            {
-                "id": name,
-                "text": self._snippet(row),
-                "why": "no word that counts" if cosines[row] == 0 else f"{cosines[row]:.3f}",
-            }
-            for name, row in zip(row_names(self._ids, rows), rows.tolist(), strict=True)
-        ]
 
-    def _telling(self, gain: sparse.csr_array, row: int) -> list[str]:
-        entries = slice(gain.indptr[row], gain.indptr[row + 1])
-        values, indices = gain.data[entries], gain.indices[entries]
-        order = np.argsort(-values, kind="stable")[:TELLING]
-        return [str(self._words[indices[place]]) for place in order if values[place] > 0]
+def _shown(n: int, of: int, before: str = "") -> str:
+    return f"{before}{n:,} of {of:,} are shown" if n < of else ""
 
-    def _snippet(self, row: int) -> str:
-        text = " ".join(self._texts[row][: 4 * SNIPPET].split())
-        return text if len(text) <= SNIPPET else f"{text[: SNIPPET - 1]}…"
+
+def _document(name: str, text: str) -> Markup:
+    return html('{}<small class="snippet">{}</small>', row_id(name, 32), text)
+
+
+def _snippet(text: str) -> str:
+    text = " ".join(text[: 4 * SNIPPET].split())
+    return text if len(text) <= SNIPPET else f"{text[: SNIPPET - 1]}…"
 
 
 def _lengths(documents: sparse.csr_array) -> Array:
@@ -222,33 +270,71 @@ def _lengths(documents: sparse.csr_array) -> Array:
     return np.where(squares > 0, np.sqrt(squares), 1.0)
 
 
-def _flow_table(estimator: Any) -> Section:
-    """Documents of classes in categories, as a table whose cells are shaded by the share."""
+# --- classes ------------------------------------------------------------------------------------
+
+
+def _flows(estimator: Any) -> Markup:
+    """Return documents of classes in categories, shaded by the share of the class."""
     flows = flows_of(estimator, MAX_FLOWS)
     rows = [
-        {
-            "name": name,
-            "cells": [
-                {"n": int(n), "share": round(float(share), 3)}
-                for n, share in zip(counts, shares, strict=True)
-            ],
-        }
+        (
+            shorten(name, 32),
+            *(
+                Cell(f"{n:,}", "n", share=float(share)) if n else Cell("", "n")
+                for n, share in zip(counts.tolist(), shares, strict=True)
+            ),
+        )
         for name, counts, shares in zip(flows.classes, flows.counts, flows.shares, strict=True)
     ]
-    return {"rows": rows, "categories": flows.categories, "note": flows.note}
+    names = (html("<span>{}</span>", shorten(name, 28)) for name in flows.categories)
+    told = text_table("Class", *names, rows=rows, justify=("left",))
+    text = "Number of documents; the shade is the share of the class."
+    text += f" Shown are {flows.note}." if flows.note else ""
+    title = "From classes to categories"
+    return table_card(title, told, text, css="heat flows", scroll="scroll", size="plot")
 
 
-def _passes(estimator: Any) -> list[tuple[int, ...]]:
-    """What happened in every pass: words, categories, merged, killed, outliers."""
-    names = ("n_words", "n_categories", "n_merged", "n_killed", "n_outliers")
-    columns = [estimator.passes_[name].tolist() for name in names]
-    return [(number, *row) for number, row in enumerate(zip(*columns, strict=True), start=1)]
-
-
-def _scores(scores: Mapping[str, Mapping[str, float]]) -> Section | None:
-    if not scores:
+def _scores(found: CategorizeRun) -> Markup | None:
+    if not found.scores:
         return None
-    rows = [
-        (title, [f"{side[name]:.3f}" for side in scores.values()]) for name, title in SCORES.items()
+    return card("Agreement with the true topics", score_table(found, "Score"), size="")
+
+
+def _fates(found: CategorizeRun) -> Markup:
+    """Return what became of the classes."""
+    merged = [
+        " + ".join(shorten(name, MAX_NAME) for name in group) for group in found.merged[:MAX_FATES]
     ]
-    return {"sides": list(scores), "rows": rows}
+    killed = [shorten(name, 60) for name in found.killed[:MAX_FATES]]
+    blocks = [
+        *_listed("Merged", merged),
+        *_listed("Deleted, with too few documents of their own", killed),
+    ]
+    if similar := found.similar():
+        rows = [
+            (shorten(one, MAX_NAME), shorten(other, MAX_NAME), f"{cosine:.3f}")
+            for one, other, cosine in similar
+        ]
+        told = text_table("", "", "", rows=rows, justify=("left", "left", "right"))
+        merging = Markup("They are merged where the cosine is above <code>merge_threshold</code>.")
+        blocks += [Markup("<h3>Nearest categories</h3>"), table(told), note(merging)]
+    if len(found.merged) > MAX_FATES or len(found.killed) > MAX_FATES:
+        blocks.append(note(f"The first {MAX_FATES} of each are shown."))
+    return card("What became of the classes", *blocks, size="")
+
+
+def _listed(title: str, lines: Sequence[str]) -> list[Markup]:
+    shown = joined(html('<p class="fate">{}</p>', line) for line in lines)
+    return [html("<h3>{}</h3>", title), shown or note("None.")]
+
+
+def _passes(found: CategorizeRun) -> Markup:
+    """Return what happened in every pass."""
+    names = ("n_words", "n_categories", "n_merged", "n_killed", "n_outliers")
+    columns = (found.estimator.passes_[name].tolist() for name in names)
+    rows = [
+        (number, *(f"{value:,}" for value in row))
+        for number, row in enumerate(zip(*columns, strict=True), start=1)
+    ]
+    headers = ("Pass", "Words", "Categories", "Merged", "Deleted", "Outliers")
+    return card("Passes", text_table(*headers, rows=rows), notes(found.notes), size="")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,45 +14,37 @@ from scipy import sparse
 from sidelight._fit.targets import read_targets
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted, setting, worded
-from sidelight.catalog import Method
-from sidelight.constraints import Constraints, Violations
-from sidelight.constraints.inner import own_ids
+from sidelight.constraints import Constraints
 from sidelight.exceptions import InvalidRequest
-from sidelight.io import Table, read_table
-from sidelight.io.inner import CATEGORIZED, quoted, table_of_columns, write_columns
+from sidelight.io import Table
+from sidelight.io.inner import CATEGORIZED, quoted
+from sidelight.jobs._graph import read_columns
+from sidelight.jobs._labeled import FittedRun
 from sidelight.jobs._method import (
-    PathLike,
+    check_different,
     estimator_for,
-    is_path,
     method_for,
     timed_fit,
 )
+from sidelight.jobs._result import writer_of
 from sidelight.jobs._table._knowledge import knowledge_about
 from sidelight.jobs._table._model import Model, fill_model
-from sidelight.jobs._table._run import Outcome
-from sidelight.jobs._tell import Told
+from sidelight.jobs.categorize._embedded import heaviest
 from sidelight.jobs.categorize._request import CategorizeRequest
 from sidelight.preparation import TextPreparer
-from sidelight.preparation.inner import as_source
 
 #: Words of a category that are told.
 TOP_WORDS = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CategorizeRun(Outcome):
+class CategorizeRun(FittedRun):
     """Categories of documents, with all that they were made of.
 
     Attributes
     ----------
-    request : CategorizeRequest
-        What was asked for.
-    method : Method
-        The method, out of the catalog.
-    estimator : object
-        The fitted estimator.
-    data : Table
-        The documents: ids, classes, true topics.
+    method, estimator, data, seconds, request
+        As in every fitted run; labels are categories, -1 for outliers.
     preparer : TextPreparer
         What counts the words of new documents.
     X : csr_matrix
@@ -63,31 +55,33 @@ class CategorizeRun(Outcome):
         Their classes.
     n_words_seen : int
         Number of words of which the kept ones are the most telling.
-    seconds : float
-        Time of the fit.
     notes : tuple of str
         Decisions made on the way, as sentences for the user.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sidelight import jobs
+    >>> from sidelight.datasets import make_category_corpus
+    >>> corpus = make_category_corpus(300, n_topics=3, with_texts=True, random_state=0)
+    >>> names = [corpus.extras["class_names"][code] for code in corpus.extras["labels"]]
+    >>> pages = pd.DataFrame({"text": corpus.extras["texts"], "class": names})
+    >>> found = jobs.run("categorize", data=pages, labels="class")
+    >>> found.estimator.category_names_.tolist(), len(found.estimator.moved_)
+    (['beer', 'sailing', 'wine'], 47)
     """
 
-    request: CategorizeRequest
-    method: Method
-    estimator: Any
-    data: Table
     preparer: TextPreparer
     X: Any
     texts: list[str]
     knowledge: Constraints
     n_words_seen: int
-    seconds: float
     notes: tuple[str, ...]
 
-    features: Any = field(default=None, kw_only=True)  # none are made
-    feature_names: list[str] = field(default_factory=list, kw_only=True)
-
     @property
-    def labels(self) -> Any:
-        """Category of every document, -1 for outliers."""
-        return self.estimator.labels_
+    def title(self) -> str:
+        """Title of the page."""
+        return f"{self.data.path.name}: categories"
 
     @property
     def words(self) -> Array:
@@ -98,11 +92,6 @@ class CategorizeRun(Outcome):
     def class_codes(self) -> IntArray:
         """Class of every document as a position among ``classes_``; -1 where it has none."""
         return read_targets(None, self.knowledge, "", pass_on=False)[0]
-
-    @cached_property
-    def violations(self) -> Violations:
-        """Stated classes that the categories do not keep together."""
-        return self.knowledge.violations(self.labels)
 
     @cached_property
     def scores(self) -> dict[str, dict[str, float]]:
@@ -119,26 +108,16 @@ class CategorizeRun(Outcome):
             for name, labels in sides.items()
         }
 
-    def top_words(self, n: int = TOP_WORDS) -> list[list[tuple[str, float]]]:
-        """Heaviest words of every category, with their weights."""
-        seeds = self.estimator.seeds_
-        found = []
-        for start, stop in zip(seeds.indptr, seeds.indptr[1:], strict=False):
-            order = start + np.argsort(-seeds.data[start:stop], kind="stable")[:n]
-            words = self.words[seeds.indices[order]].tolist()
-            found.append(list(zip(words, seeds.data[order].tolist(), strict=True)))
-        return found
-
-    def categories(self) -> list[dict[str, Any]]:
+    def categories(self, n_words: int = TOP_WORDS) -> list[dict[str, Any]]:
         """Every category: name, size, top words, and its classes with their numbers of documents.
 
         The largest categories come first.
         """
-        estimator, words = self.estimator, self.top_words()
-        sizes = estimator.cluster_sizes_
+        estimator, sizes = self.estimator, self.estimator.cluster_sizes_
         classes = [str(name) for name in estimator.classes_.tolist()]
         found = []
         for category in np.argsort(-sizes, kind="stable").tolist():
+            words, weights = heaviest(estimator.seeds_, category, n_words)
             counts = estimator.constituents_[category]
             order = np.argsort(-counts, kind="stable")
             found.append(
@@ -146,13 +125,23 @@ class CategorizeRun(Outcome):
                     "category": category,
                     "name": str(estimator.category_names_[category]),
                     "size": int(sizes[category]),
-                    "words": [word for word, _ in words[category]],
-                    "weights": [weight for _, weight in words[category]],
+                    "words": self.words[words].tolist(),
+                    "weights": weights.tolist(),
                     "classes": {classes[c]: int(counts[c]) for c in order if counts[c]},
                     "n_without_class": int(sizes[category] - counts.sum()),
                 }
             )
         return found
+
+    @property
+    def merged(self) -> list[list[str]]:
+        """Classes that became one category."""
+        return [[str(name) for name in group.tolist()] for group in self.estimator.merged_]
+
+    @property
+    def killed(self) -> list[str]:
+        """Classes that became no category."""
+        return [str(name) for name in self.estimator.killed_.tolist()]
 
     def similar(self, most: int = 5) -> list[tuple[str, str, float]]:
         """Pairs of categories of largest cosine, which are merged from ``merge_threshold`` on."""
@@ -179,14 +168,9 @@ class CategorizeRun(Outcome):
         )
         return dict(zip(CATEGORIZED, values, strict=True))
 
-    def facts(self) -> dict[str, Any]:
-        """Return what came out as plain values."""
+    def _own_facts(self) -> dict[str, Any]:
         estimator = self.estimator
         return {
-            "data": str(self.data.path),
-            "method": self.method.name,
-            "parameters": estimator.get_params(deep=False),
-            "n_rows": self.data.n_rows,
             "n_words": len(self.words),
             "n_words_seen": self.n_words_seen,
             "min_df": self.preparer.min_df_,
@@ -196,24 +180,17 @@ class CategorizeRun(Outcome):
             "converged": estimator.converged_,
             "objective": estimator.objective_,
             "categories": self.categories(),
-            "merged": [[str(name) for name in group.tolist()] for group in estimator.merged_],
-            "killed": [str(name) for name in estimator.killed_.tolist()],
+            "merged": self.merged,
+            "killed": self.killed,
             "similar": self.similar(),
             "n_moved": len(estimator.moved_),
             "n_outliers": len(estimator.outliers_),
-            "seconds": self.seconds,
             "scores": self.scores or None,
         }
 
     def row_values(self) -> dict[str, Any]:
         """Return class, category and cosine of every document."""
         return {"rows": self.rows()}
-
-    def tell(self) -> list[Told]:
-        """Return categories, what changed, and the agreement with true topics."""
-        from sidelight.jobs.categorize._words import words
-
-        return words(self)
 
     def model(self) -> Model:
         """The model for new documents."""
@@ -228,49 +205,11 @@ class CategorizeRun(Outcome):
             label_column=self.data.label_column,
         )
 
-    @property
-    def inputs(self) -> Iterable[PathLike]:
-        """Files that were read, which no output may replace."""
-        return self.request.inputs
-
     def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         return {
             **super().writers(spreadsheet_safe),
-            "categories": partial(self._fill_categories, spreadsheet_safe=spreadsheet_safe),
-            "report": self._fill_report,
+            "categories": writer_of(self.rows, spreadsheet_safe),
             "model": lambda path: fill_model(self.model(), path),
-        }
-
-    def _fill_categories(self, path: Path, spreadsheet_safe: bool) -> None:
-        write_columns(self.rows(), path, spreadsheet_safe=spreadsheet_safe)
-
-    def _fill_report(self, path: Path) -> None:
-        from sidelight.jobs.categorize._page import render_categories
-
-        page = render_categories(
-            estimator=self.estimator,
-            X=self.X,
-            words=self.words,
-            class_codes=self.class_codes,
-            texts=self.texts,
-            ids=self.data.ids,
-            similar=self.similar(),
-            scores=self.scores,
-            remarks=self.notes,
-            title=f"{self.data.path.name}: categories",
-            settings={"data": str(self.data.path), **self._word_settings()},
-            command=self.request.command_line(),
-            seconds=self.seconds,
-        )
-        path.write_text(page, encoding="utf-8")
-
-    def _word_settings(self) -> dict[str, Any]:
-        """How the words were chosen."""
-        return {
-            "text": ", ".join(self.request.text_columns),
-            "min_df": self.preparer.min_df_,
-            "max_df": self.preparer.max_df,
-            "keep_words": self.request.keep_words,
         }
 
 
@@ -280,28 +219,6 @@ def prepare(request: CategorizeRequest) -> CategorizeRun:
     Words are counted, those that are spread evenly over the classes are dropped
     (:class:`sidelight.feature_selection.GiniScore`), and
     :class:`sidelight.cluster.TextCategories` is fitted.
-
-    Parameters
-    ----------
-    request : CategorizeRequest
-        What is asked for.
-
-    Returns
-    -------
-    CategorizeRun
-        The fitted estimator with its documents, and ways to write them.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from sidelight import jobs
-    >>> from sidelight.datasets import make_category_corpus
-    >>> corpus = make_category_corpus(300, n_topics=3, with_texts=True, random_state=0)
-    >>> names = [corpus.extras["class_names"][code] for code in corpus.extras["labels"]]
-    >>> pages = pd.DataFrame({"text": corpus.extras["texts"], "class": names})
-    >>> found = jobs.run("categorize", data=pages, labels="class")
-    >>> found.estimator.category_names_.tolist(), len(found.estimator.moved_)
-    (['beer', 'sailing', 'wine'], 47)
     """
     _check_request(request)
     method = method_for("categorize", request.method)
@@ -353,47 +270,14 @@ def _check_request(request: CategorizeRequest) -> None:
 
 def _read(request: CategorizeRequest) -> Table:
     """The documents: ids, classes, texts as they are."""
-    names = [*request.text_columns, request.labels, request.id_column, request.truth]
-    named = [name for name in names if name is not None]
-    twice = [name for name in named if named.count(name) > 1]
-    if twice:
-        raise InvalidRequest(f"the column {twice[0]!r} cannot be two things at once.")
-    if is_path(request.data):
-        data = read_table(
-            request.data,
-            id_column=request.id_column,
-            label_column=request.labels,
-            truth_column=request.truth,
-            columns=request.text_columns,
-            as_columns=True,
-        )
-    else:
-        data = _of_frame(request)
-    if data.columns is None:
-        raise InvalidRequest(
-            f"{data.path} holds numbers without names of columns; give the documents as a table "
-            "with a column of text (.csv, .tsv, .xlsx, .parquet)."
-        )
-    return data
-
-
-def _of_frame(request: CategorizeRequest) -> Table:
-    """Documents of a data frame."""
-    from sidelight.jobs._table._features import IN_MEMORY, is_frame
-
-    if not is_frame(request.data):
-        raise InvalidRequest(
-            "the documents must be a file or a data frame with columns of text and classes, got "
-            f"{type(request.data).__name__}."
-        )
-    return table_of_columns(
-        as_source(request.data).columns,
-        IN_MEMORY,
-        ids=own_ids(request.data),
+    check_different([*request.text_columns, request.labels, request.id_column, request.truth])
+    return read_columns(
+        request.data,
+        "documents",
         id_column=request.id_column,
         label_column=request.labels,
         truth_column=request.truth,
-        columns_used=list(request.text_columns),
+        columns=list(request.text_columns),
     )
 
 

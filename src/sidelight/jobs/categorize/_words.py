@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sidelight._words import SCORES, counted, format_number, listed
-from sidelight.jobs._parts import MAX_CLUSTERS
-from sidelight.jobs._tell import Strong, TextTable, Told, text_table
+from sidelight._words import counted, format_number, listed, score_rows
+from sidelight.jobs._parts import MAX_CLUSTERS, heading
+from sidelight.report.inner import TextTable, Told, first_rows, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.categorize._run import CategorizeRun
@@ -20,23 +20,25 @@ def words(found: CategorizeRun) -> list[Told]:
     classes = counted(facts["n_classes"], "class")
     categories = counted(facts["n_categories"], "category", "categories")
     told: list[Told] = [
-        (
-            Strong(type(found.estimator).__name__),
-            f" on {found.data.path}: {counted(found.data.n_rows, 'document')}, "
-            f"{facts['n_words']:,} of {counted(facts['n_words_seen'], 'word')}; {classes} to "
+        heading(
+            found.estimator,
+            found.data,
+            f", {facts['n_words']:,} of {counted(facts['n_words_seen'], 'word')}; {classes} to "
             f"{categories} after {counted(facts['n_iter'], 'pass')} in {found.seconds:.2f} s",
+            "document",
         ),
         _category_table(facts["categories"]),
         *_changes(facts),
     ]
     if found.scores:
-        rows = [
-            (title, *(f"{side[name]:.3f}" for side in found.scores.values()))
-            for name, title in SCORES.items()
-        ]
-        title = f"Agreement with the column {found.data.truth_column!r}"
-        told.append(text_table(title, *(name.capitalize() for name in found.scores), rows=rows))
+        told.append(score_table(found, f"Agreement with the column {found.data.truth_column!r}"))
     return told
+
+
+def score_table(found: CategorizeRun, title: str) -> TextTable:
+    """Return the agreement with the true topics: of the categories, and of the given classes."""
+    sides = (name.capitalize() for name in found.scores)
+    return text_table(title, *sides, rows=score_rows(*found.scores.values()))
 
 
 def _category_table(categories: list[dict[str, Any]]) -> TextTable:
@@ -47,18 +49,15 @@ def _category_table(categories: list[dict[str, Any]]) -> TextTable:
             ", ".join(category["words"][:MAX_WORDS]),
             _constituents(category["classes"]),
         )
-        for category in categories[:MAX_CLUSTERS]
+        for category in categories
     ]
-    if len(categories) > MAX_CLUSTERS:
-        rows.append((f"and {len(categories) - MAX_CLUSTERS:,} smaller ones", "", "", ""))
     headers = ("Category", "Documents", "Words", "Documents of the classes")
-    return text_table(*headers, rows=rows, justify=("left", "right", "left", "left"))
+    shown = first_rows(rows, MAX_CLUSTERS, "smaller ones")
+    return text_table(*headers, rows=shown, justify=("left", "right", "left", "left"))
 
 
 def _constituents(classes: dict[str, int]) -> str:
-    shown = [f"{n:,} {name}" for name, n in list(classes.items())[:MAX_CLASSES]]
-    more = len(classes) - MAX_CLASSES
-    return ", ".join([*shown, *([f"{more} more"] if more > 0 else [])])
+    return _first([f"{n:,} {name}" for name, n in classes.items()], MAX_CLASSES, ", ")
 
 
 def _changes(facts: dict[str, Any]) -> list[str]:
@@ -69,9 +68,10 @@ def _changes(facts: dict[str, Any]) -> list[str]:
     ]
     merged = [listed(group) for group in facts["merged"]]
     if merged:
-        lines.append(f"Merged: {_some(merged)}.")
+        lines.append(f"Merged: {_first(merged, MAX_MERGED, '; ')}.")
     if facts["killed"]:
-        lines.append(f"Deleted, too few documents of their own: {_some(facts['killed'])}.")
+        killed = _first(facts["killed"], MAX_MERGED, "; ")
+        lines.append(f"Deleted, too few documents of their own: {killed}.")
     if facts["similar"]:
         one, other, cosine = facts["similar"][0]
         lines.append(
@@ -82,6 +82,6 @@ def _changes(facts: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _some(names: list[str]) -> str:
-    more = len(names) - MAX_MERGED
-    return "; ".join([*names[:MAX_MERGED], *([f"{more} more"] if more > 0 else [])])
+def _first(names: list[str], most: int, between: str) -> str:
+    more = len(names) - most
+    return between.join([*names[:most], *([f"{more} more"] if more > 0 else [])])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -18,15 +17,14 @@ from sidelight.exceptions import (
     SidelightError,
 )
 from sidelight.io import Table
-from sidelight.jobs._outputs import PathLike
 from sidelight.jobs._parts import knowledge_text, preparation_lines
 from sidelight.jobs._result import Result
 from sidelight.jobs._table._features import make_features
 from sidelight.jobs._table._knowledge import read_knowledge
 from sidelight.jobs._table._request import several
 from sidelight.jobs._table._rows import read_rows
-from sidelight.jobs._tell import Told
 from sidelight.jobs.check._request import CheckRequest
+from sidelight.report.inner import Told
 
 MEANINGS = {
     "coverage": "of the rows are in some constraint (coverage)",
@@ -82,11 +80,6 @@ class CheckRun(Result):
     def exit_code(self) -> int:  # type: ignore[override]
         """1 where something is wrong."""
         return int(not self.is_fine)
-
-    @property
-    def inputs(self) -> Iterable[PathLike]:
-        """Files that were read."""
-        return self.request.inputs
 
     def facts(self) -> dict[str, Any]:
         """Return what was found out as plain values."""

@@ -22,7 +22,7 @@ from sidelight._words import counted, format_number, listed
 from sidelight.constraints import Constraints
 from sidelight.constraints.inner import is_unknown, plain, text_of
 from sidelight.exceptions import SidelightError
-from sidelight.pictures.classes._decisions import class_codes, class_names
+from sidelight.pictures.inner import class_codes, class_names
 
 if TYPE_CHECKING:
     from sidelight.jobs.classify._run import ClassRun

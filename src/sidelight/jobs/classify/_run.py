@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from sidelight import catalog
 from sidelight._fit.parameters import declared
 from sidelight._fit.targets import read_targets
 from sidelight._typing import IntArray
-from sidelight._words import counted, set_by, worded
+from sidelight._words import counted, worded
 from sidelight.catalog import Method
 from sidelight.constraints import Constraints, Violations
 from sidelight.constraints.inner import text_of
@@ -30,12 +29,13 @@ from sidelight.jobs._table._classes import Classified
 from sidelight.jobs._table._estimator import BASE
 from sidelight.jobs._table._request import prepare as prepare_table
 from sidelight.jobs._table._run import Prepared, Run
-from sidelight.jobs._tell import Told
 from sidelight.jobs.classify._request import ClassifyRequest
-from sidelight.pictures.classes._decisions import Decisions, class_codes, fitted_decisions
+from sidelight.pictures.inner import Decisions, class_codes, fitted_decisions
+from sidelight.report.inner import Told
 
 if TYPE_CHECKING:
     from sidelight.jobs.classify._contrast import Contrast
+    from sidelight.report.inner import Page
 
 
 def prepare(request: ClassifyRequest) -> PreparedClasses:
@@ -126,19 +126,8 @@ def base_learner(method: Method, base: Any) -> Any:
 class PreparedClasses(Prepared):
     """Rows, labels and a classifier that is not fitted yet."""
 
-    def run(self) -> ClassRun:
-        """Fit the classifier."""
-        start = time.perf_counter()
-        estimator = self.method.cls(**self.estimator.get_params(deep=False))
-        with set_by(self.method.options):
-            estimator.fit(self.X, constraints=self.knowledge)
-        return ClassRun(
-            **{**vars(self), "estimator": estimator},
-            labels=estimator.transduction_,
-            features=None,
-            feature_names=[],
-            seconds=time.perf_counter() - start,
-        )
+    def _result(self, estimator: Any) -> type[Run]:
+        return ClassRun
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -231,5 +220,5 @@ class ClassRun(Classified, Run):
             **self._class_writers(self.given, spreadsheet_safe),
         }
 
-    def _report(self) -> dict[str, Any]:
-        return {**super()._report(), "columns": None, "contrast": self.contrast}
+    def page(self) -> Page:
+        return self._page(contrast=self.contrast)

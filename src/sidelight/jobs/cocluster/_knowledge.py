@@ -100,31 +100,20 @@ def orders(asked: CoclusterRequest, found: BinaryTable) -> tuple[Ordering | None
     columns: Any = asked.ordered_columns
     if isinstance(columns, bool | np.bool_):
         columns = np.arange(len(data.feature_names)) if columns else None
+    by_rows = worded("row_order", "--row-order COLUMN")
+    by_columns = worded("ordered_columns", "--ordered-columns")
     return (
-        _order(
-            rows,
-            ("row", asked.min_row_gap, asked.max_row_gap, asked.circular in ("rows", "both")),
-            data.row_ids,
-            worded("row_order", "--row-order COLUMN"),
-        ),
-        _order(
-            columns,
-            (
-                "column",
-                asked.min_column_gap,
-                asked.max_column_gap,
-                asked.circular in ("columns", "both"),
-            ),
-            np.array(data.feature_names),
-            worded("ordered_columns", "--ordered-columns"),
-        ),
+        _order(asked, "row", rows, data.row_ids, by_rows),
+        _order(asked, "column", columns, np.array(data.feature_names), by_columns),
     )
 
 
 def _order(
-    scores: Any, bounds: tuple[str, int | None, int | None, bool], ids: Any, option: str
+    asked: CoclusterRequest, side: str, scores: Any, ids: Any, option: str
 ) -> Ordering | None:
-    side, smallest, largest, circular = bounds
+    """Order of a side with its gaps; ``option`` gives the order."""
+    smallest, largest = (getattr(asked, f"{which}_{side}_gap") for which in ("min", "max"))
+    circular = asked.circular in (f"{side}s", "both")
     given = {
         worded(f"min_{side}_gap", f"--min-{side}-gap"): smallest is not None,
         worded(f"max_{side}_gap", f"--max-{side}-gap"): largest is not None,

@@ -2,278 +2,285 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from markupsafe import Markup
 
-from sidelight._typing import IntArray
 from sidelight._words import STATEMENTS, counted, listed, statements
-from sidelight.constraints import Constraints, CrossLinks, Ordering
-from sidelight.jobs.cocluster._facts import Described, broken_cross_links
-from sidelight.pictures.coclustering._blocks import Timeline
-from sidelight.pictures.coclustering._pictures import cluster_lanes, table_cells
-from sidelight.pictures.svg._render import svg_of
-from sidelight.report.figures import figure
-from sidelight.report.page import agreement, render_page, row_names
-from sidelight.report.sections import MAX_GROUPS, Section, objective, status
-from sidelight.report.tables import Tally, outcome
+from sidelight.jobs.cocluster._facts import Cocluster
+from sidelight.pictures.inner import cluster_lanes, shorten, table_cells
+from sidelight.report.inner import (
+    MAX_GROUPS,
+    MAX_NAME,
+    Cell,
+    Page,
+    Row,
+    Tally,
+    agreement_card,
+    card,
+    figure,
+    figures,
+    group,
+    html,
+    joined,
+    members,
+    note,
+    notes,
+    objective_panel,
+    outcome,
+    row_names,
+    side,
+    table_card,
+    tally_table,
+    text_table,
+)
+
+if TYPE_CHECKING:
+    from sidelight.jobs.cocluster._run import CoclusterRun
 
 #: Most cells of the picture of a table, down and across; of larger ones cells are joined.
 MAX_CELLS = (240, 320)
 #: Statements that are listed because they are not kept.
 MAX_BROKEN = 60
+#: A table of more blocks across takes the width of the page.
+WIDE_TABLE = 9
+#: Letters of the name of a column that are told when the pointer rests on it.
+MAX_TITLE = 120
+MEASURES = (
+    "Tau: how much better the cluster of one side is guessed when that of the other side is "
+    "known, 0 to 1. Information lost: what the ones of the table tell beyond those of its blocks."
+)
+WEIGHTS = (
+    "The weight of a column is the share of the bi-sets of its co-cluster that contain it; where a "
+    "method has no bi-sets, how much more often the rows of the cluster have it than others."
+)
 
 
-def render_coclusters(
-    *,
-    estimator: Any,
-    X: Any,
-    described: Described,
-    ids: Any,
-    columns: Sequence[str],
-    constraints: Constraints,
-    column_constraints: Constraints,
-    cross: CrossLinks | None = None,
-    row_order: Ordering | None = None,
-    column_order: Ordering | None = None,
-    truth: IntArray | None = None,
-    title: str | None = None,
-    settings: Mapping[str, Any] | None = None,
-    command: str | None = None,
-    seconds: float | None = None,
-) -> str:
-    """Return the report of clusters of rows and columns as HTML.
-
-    Parameters
-    ----------
-    estimator : CDKMeans or InformationCoclustering
-        Fitted.
-    X : ndarray or sparse matrix of shape (n_rows, n_columns)
-        The zeros and ones.
-    described : Described
-        What came out.
-    ids : array-like or None
-        Names of the rows.
-    columns : sequence of str
-        Names of the columns.
-    constraints, column_constraints : Constraints
-        What was known about the two sides; empty for nothing.
-    cross : CrossLinks, default=None
-        What was known about a row and a column, by position.
-    row_order, column_order : Ordering, default=None
-        Orders of the two sides.
-    truth : ndarray of shape (n_rows,), default=None
-        Codes of the true classes, -1 where unknown.
-    title, settings, command, seconds
-        As for :func:`sidelight.report.render_report`.
-    """
-    names = row_names(ids, range(X.shape[0]))
-    kinds = _tallies(estimator, constraints, column_constraints, cross)
-    blocks = described.blocks
-    cards = {
-        "sentence": _sentence(described, X, kinds, (constraints, column_constraints)),
-        "status": _status(kinds, described),
-        "facts_of_its_own": [
-            ("Columns", f"{X.shape[1]:,}"),
-            ("Ones", f"{blocks.overall:.1%}"),
-            ("Co-clusters", f"{len(described.coclusters):,}"),
-            *_concepts(estimator),
+def page(found: CoclusterRun) -> Page:
+    """Return what the page of co-clusters shows."""
+    described, blocks = found.described, found.described.blocks
+    names, columns = row_names(found.data.ids, range(found.data.n_rows)), found.data.feature_names
+    kinds, broken = _tallies(found), _broken(found, names)
+    fine, status = _status(found, kinds)
+    facts = [
+        ("Columns", f"{len(columns):,}"),
+        ("Ones", f"{blocks.overall:.1%}"),
+        ("Co-clusters", f"{len(described.coclusters):,}"),
+    ]
+    if (n_concepts := found.fitted("n_concepts")["n_concepts"]) is not None:
+        facts.append(("Bi-sets", f"{int(n_concepts):,}"))
+    objective = objective_panel(found.estimator)
+    measures = text_table("", "", rows=described.measure_words())
+    uncovered = described.because(names, columns)
+    return found.page_of(
+        __package__,
+        sentence=_sentence(found, kinds),
+        fine=fine,
+        status=status,
+        facts=facts,
+        n_colors=max(int(np.max(one.clusters)) for one in (blocks.rows, blocks.columns)) + 1,
+        cards=[
+            _table(found, names),
+            side(
+                card("How good it is", measures, MEASURES, size=""),
+                _asked(found, kinds),
+                card("In no cluster", notes(uncovered), size="") if uncovered else None,
+                agreement_card(found),
+            ),
+            _line("row", found, names),
+            _line("column", found, columns),
+            _coclusters(described.coclusters, names, columns),
+            _density(found, is_alone=not broken and objective is None),
+            figures(objective, size="narrow-half"),
+            _not_kept(broken, "narrow-half" if objective is None else "full"),
         ],
-        "n_colors": max(int(np.max(side.clusters)) for side in (blocks.rows, blocks.columns)) + 1,
-        **_table(X, described, names, columns),
-        "lines": [
-            *_line(described.row_line, row_order, names, "row"),
-            *_line(described.column_line, column_order, columns, "column"),
-        ],
-        "tallies": kinds,
-        "orders": _order_words(row_order, column_order),
-        "broken": _broken(estimator, (constraints, column_constraints, cross), (names, columns)),
-        "measures": described.measure_words(),
-        "coclusters": _cocluster_rows(described, names, columns),
-        "density": _density(described),
-        "uncovered": described.because(names, columns),
-        "scores": agreement(truth, np.asarray(estimator.labels_), constraints),
-        "remarks": [*constraints.notes, *column_constraints.notes],
-        **objective(estimator),
-    }
-    return render_page(
-        "page.html.j2",
-        cards,
-        style="page.css",
-        package=__package__,
-        estimator=estimator,
-        n_rows=X.shape[0],
-        noun="Rows",
-        title=title,
-        settings=settings,
-        command=command,
-        seconds=seconds,
     )
 
 
-def _sentence(
-    described: Described, X: Any, kinds: list[Tally], known: tuple[Constraints, Constraints]
-) -> str:
-    size = f"{counted(X.shape[0], 'row')} by {counted(X.shape[1], 'column')}"
-    text = f"{size}, {counted(len(described.coclusters), 'co-cluster')}"
+# --- what was asked -----------------------------------------------------------------------------
+
+
+def _sentence(found: CoclusterRun, kinds: Sequence[Tally]) -> str:
+    size = f"{counted(found.data.n_rows, 'row')} by {counted(found.X.shape[1], 'column')}"
+    text = f"{size}, {counted(len(found.described.coclusters), 'co-cluster')}"
+    sides = {"rows": found.knowledge, "columns": found.column_knowledge}
     about = [
-        f"{listed(said)} about {side}"
-        for side, one in zip(("rows", "columns"), known, strict=True)
-        if (said := statements(one.counts))
+        f"{listed(said)} about {name}"
+        for name, known in sides.items()
+        if (said := statements(known.counts))
     ]
     if about:
         text += f"; known: {listed(about)}"
-    return f"{text}{': ' + outcome(kinds) if kinds else ''}."
+    return f"{text}{': ' + outcome(list(kinds)) if kinds else ''}."
 
 
-def _status(kinds: list[Tally], described: Described) -> Section:
+def _status(found: CoclusterRun, kinds: Sequence[Tally]) -> tuple[bool | None, str]:
+    """Return whether all is well, and the outcome in a few words."""
+    described = found.described
     violated = sum(tally.violated for tally in kinds)
     if violated:
         stated = sum(tally.stated for tally in kinds)
-        return status(False, f"{violated:,} of {stated:,} statements violated")
-    alone = len(described.uncovered_rows) + len(described.uncovered_columns)
-    if alone:
-        return status(None, f"{counted(alone, 'row or column', 'rows and columns')} in no cluster")
+        return False, f"{violated:,} of {stated:,} statements violated"
+    if alone := sum(map(len, described.uncovered.values())):
+        return None, f"{counted(alone, 'row or column', 'rows and columns')} in no cluster"
     if kinds:
-        return status(True, "All statements hold")
-    lines = [line for line in (described.row_line, described.column_line) if line is not None]
-    if lines:
-        jumps = sum(line.n_jumps for line in lines)
-        return status(jumps == 0 or None, f"{counted(jumps, 'jump')} along the order")
-    return status(None, "Nothing was known")
+        return True, "All statements hold"
+    if described.lines:
+        jumps = sum(line.n_jumps for line in described.lines.values())
+        return jumps == 0 or None, f"{counted(jumps, 'jump')} along the order"
+    return None, "Nothing was known"
 
 
-def _concepts(estimator: Any) -> list[tuple[str, str]]:
-    found = getattr(estimator, "n_concepts_", None)
-    return [] if found is None else [("Bi-sets", f"{int(found):,}")]
-
-
-def _table(X: Any, described: Described, names: Sequence[str], columns: Sequence[str]) -> Section:
-    picture = table_cells(X, described.blocks, MAX_CELLS, (names, columns))
-    note = picture.note.partition("\n")[2]  # below the numbers of blocks and ones
-    return {
-        "table": Markup(svg_of(picture)),
-        "table_note": f"In this picture {note}; the shade is the share of ones." if note else "",
-        "chips": [
-            {"number": one.number, "name": f"cluster {one.number}"}
-            for one in described.coclusters[:MAX_GROUPS]
-        ],
-    }
-
-
-def _line(
-    line: Timeline | None, order: Ordering | None, names: Sequence[str], noun: str
-) -> list[Section]:
-    if line is None or order is None:
-        return []
-    jumps = counted(line.n_jumps, "jump")
-    note = f"{jumps}: a triangle marks where a cluster comes again after it was left. "
-    note += f"Asked for: {order.bounds_text}."
-    if order.circular:
-        note += " The order is circular: behind the last comes the first."
-    picture = cluster_lanes(line, names, noun)
-    return [figure(picture.title, picture, note)]
-
-
-def _order_words(rows: Ordering | None, columns: Ordering | None) -> list[str]:
-    return [
-        f"Order of the {side}: {order.bounds_text}{', circular' if order.circular else ''}."
-        for side, order in (("rows", rows), ("columns", columns))
-        if order is not None
-    ]
-
-
-def _tallies(
-    estimator: Any, rows: Constraints, columns: Constraints, cross: CrossLinks | None
-) -> list[Tally]:
+def _tallies(found: CoclusterRun) -> list[Tally]:
     """Statements by kind and side, with the number that is not kept."""
     kinds = []
-    sides = ((rows, estimator.labels_, "rows"), (columns, estimator.column_labels_, "columns"))
-    for known, labels, side in sides:
-        violated = known.violations(np.asarray(labels))
+    for known, violated, one in (
+        (found.knowledge, found.violations, "row"),
+        (found.column_knowledge, found.column_violations, "column"),
+    ):
         kinds += [
-            Tally(f"{side[:-1]} {STATEMENTS[kind]}", number, len(getattr(violated, kind)))
+            Tally(f"{one} {STATEMENTS[kind]}", number, len(getattr(violated, kind)))
             for kind, number in known.counts.items()
         ]
-    if cross is not None:
-        broken = broken_cross_links(cross, estimator.labels_, estimator.column_labels_)
+    if (cross := found.cross) is not None:
+        broken = [kind for kind, _, _ in found.broken_cross_links]
+        pairs = {"must-link": cross.must_link, "cannot-link": cross.cannot_link}
         kinds += [
-            Tally(f"cross {kind}", len(pairs), sum(one[0] == kind for one in broken))
-            for kind, pairs in (("must-link", cross.must_link), ("cannot-link", cross.cannot_link))
+            Tally(f"cross {kind}", len(given), broken.count(kind)) for kind, given in pairs.items()
         ]
     return [tally for tally in kinds if tally.stated]
 
 
-def _broken(
-    estimator: Any,
-    known: tuple[Constraints, Constraints, CrossLinks | None],
-    names: tuple[Sequence[str], Sequence[str]],
-) -> list[str]:
-    """Sentences about statements that are not kept."""
-    rows, columns, cross = known
-    said = [
-        *rows.violations(np.asarray(estimator.labels_)).describe(MAX_BROKEN),
-        *columns.violations(np.asarray(estimator.column_labels_)).describe(MAX_BROKEN),
+def _asked(found: CoclusterRun, kinds: Sequence[Tally]) -> Markup:
+    orders = [
+        f"Order of the {name}: {order.bounds_text}{', circular' if order.circular else ''}."
+        for name, order in (("rows", found.row_order), ("columns", found.column_order))
+        if order is not None
     ]
-    for kind, row, column in broken_cross_links(cross, estimator.labels_, estimator.column_labels_):
-        said.append(f"{kind} of row {names[0][row]} and column {names[1][column]}")
+    known = tally_table(kinds) if kinds else ""
+    if not kinds and not orders:
+        known = "Nothing was known about rows or columns."
+    said = notes([*orders, *found.knowledge.notes, *found.column_knowledge.notes])
+    return card("What was asked", known, said, size="")
+
+
+def _broken(found: CoclusterRun, names: Sequence[str]) -> list[str]:
+    """Sentences about statements that are not kept."""
+    columns = found.data.feature_names
+    said = [
+        *found.violations.describe(MAX_BROKEN),
+        *found.column_violations.describe(MAX_BROKEN),
+        *(
+            f"{kind} of row {names[row]} and column {columns[column]}"
+            for kind, row, column in found.broken_cross_links
+        ),
+    ]
     return said[: 2 * MAX_BROKEN]
 
 
-def _cocluster_rows(
-    described: Described, names: Sequence[str], columns: Sequence[str]
-) -> list[Section]:
-    return [
-        {
-            "number": one.number,
-            "n_rows": f"{one.n_rows:,}",
-            "n_columns": f"{one.n_columns:,}",
-            "density": f"{one.density:.0%}",
-            "top": [
-                {"name": columns[column], "weight": f"{weight:.2f}", "share": min(weight, 1.0)}
-                for column, weight in one.top
-            ],
-            "more": max(0, one.n_columns - len(one.top)),
-            "rows": [names[row] for row, _ in one.top_rows],
-            "more_rows": max(0, one.n_rows - len(one.top_rows)),
-        }
-        for one in described.coclusters[:MAX_GROUPS]
-    ]
-
-
-def _density(described: Described) -> Section | None:
-    """Share of ones of every block."""
-    blocks = described.blocks
-    if len(blocks.columns.clusters) > MAX_GROUPS or len(blocks.rows.clusters) > MAX_GROUPS:
+def _not_kept(broken: Sequence[str], size: str) -> Markup | None:
+    if not broken:
         return None
-    shares = blocks.density
-    return {
-        "columns": [
-            {
-                "number": number if blocks.paired else -1,
-                "name": _cluster_name(number),
-                "size": size,
-            }
-            for number, size in zip(
-                blocks.columns.clusters.tolist(), blocks.columns.sizes.tolist(), strict=True
-            )
-        ],
-        "rows": [
-            {
-                "number": number,
-                "name": _cluster_name(number),
-                "size": int(blocks.rows.sizes[place]),
-                "cells": [
-                    {"share": float(shares[place, at]), "own": bool(blocks.own[place, at])}
-                    for at in range(shares.shape[1])
-                ],
-            }
-            for place, number in enumerate(blocks.rows.clusters.tolist())
-        ],
-    }
+    title = "Statements that are not kept"
+    form = '<div class="scroll tall" tabindex="0" role="region" aria-label="{}">{}</div>'
+    return card(title, html(form, title, notes(broken)), size=size)
 
 
-def _cluster_name(number: int) -> str:
+# --- what came out ------------------------------------------------------------------------------
+
+
+def _table(found: CoclusterRun, names: Sequence[str]) -> Markup:
+    """Return the table in the order of its clusters."""
+    described = found.described
+    sides = (names, found.data.feature_names)
+    picture = table_cells(found.X, described.blocks, MAX_CELLS, sides)
+    text = "Rows and columns stand cluster by cluster; a frame is a co-cluster."
+    if joins := picture.note.partition("\n")[2]:  # below the numbers of blocks and ones
+        text += f" In this picture {joins}; the shade is the share of ones."
+    shown = [one.number for one in described.coclusters[:MAX_GROUPS]]
+    other = html('<span><i class="other"></i>{}</span>', "ones outside of the co-clusters")
+    entries = joined([*(group(number, _name(number)) for number in shown), other])
+    title = "The table in the order of its clusters"
+    return figure(title, picture, html('<p class="block-key">{}</p>', entries), text, size="plot")
+
+
+def _line(noun: str, found: CoclusterRun, names: Sequence[str]) -> Markup | None:
+    """Return the clusters along the order of a side, where it has one."""
+    line, order = found.described.lines.get(noun), getattr(found, f"{noun}_order")
+    if line is None:
+        return None
+    jumps = counted(line.n_jumps, "jump")
+    text = f"{jumps}: a triangle marks where a cluster comes again after it was left. "
+    text += f"Asked for: {order.bounds_text}."
+    if order.circular:
+        text += " The order is circular: behind the last comes the first."
+    picture = cluster_lanes(line, names, noun)
+    return figure(picture.title, picture, text, size="full")
+
+
+def _coclusters(
+    coclusters: Sequence[Cocluster], names: Sequence[str], columns: Sequence[str]
+) -> Markup:
+    """Return the co-clusters with their heaviest columns and rows."""
+    rows = []
+    for one in coclusters[:MAX_GROUPS]:
+        heaviest = [names[row] for row, _ in one.top_rows]
+        some = members(heaviest, max(0, one.n_rows - len(heaviest)), MAX_NAME)
+        number = group(one.number, str(one.number))
+        cells = (number, *one.cells, _weights(one, columns), Cell(some, "members"))
+        rows.append(Row(cells, css=f"k{one.number}"))
+    headers = ("Cluster", "Rows", "Columns", "Ones", "Heaviest columns", "Heaviest rows")
+    sides = ("left", "right", "right", "right", "left")
+    told = text_table(*headers, rows=rows, justify=sides)
+    return table_card("The co-clusters", told, WEIGHTS, css="scores coclusters")
+
+
+def _weights(one: Cocluster, columns: Sequence[str]) -> Markup:
+    """Return the heaviest columns with bars as long as their weights."""
+    form = '<li><span title="{}">{}</span><b style="--v:{:.3f}"></b><small>{:.2f}</small></li>'
+    entries = [
+        html(
+            form,
+            shorten(columns[column], MAX_TITLE),
+            shorten(columns[column], MAX_NAME),
+            min(weight, 1.0),
+            weight,
+        )
+        for column, weight in one.top
+    ]
+    more = max(0, one.n_columns - len(one.top))
+    listing = html('<ul class="weights">{}</ul>', joined(entries))
+    return listing + note(f"and {more:,} more") if more else listing
+
+
+def _density(found: CoclusterRun, *, is_alone: bool) -> Markup | None:
+    """Return the share of ones of every block, shaded; nothing for very many."""
+    blocks = found.described.blocks
+    across, down = blocks.columns, blocks.rows
+    if max(len(across.clusters), len(down.clusters)) > MAX_GROUPS:
+        return None
+    heads = [group(n if blocks.paired else -1, _name(n)) for n in across.clusters.tolist()]
+    rows = [
+        (
+            group(number, _name(number)),
+            *(
+                Cell(f"{100 * share:.0f}%", "own" if own else "", share)
+                for share, own in zip(blocks.density[place], blocks.own[place], strict=True)
+            ),
+            Cell(f"{down.sizes[place]:,}", "quiet"),
+        )
+        for place, number in enumerate(down.clusters.tolist())
+    ]
+    sizes = (Cell(f"{size:,}", "quiet") for size in across.sizes.tolist())
+    rows.append(Row(("Columns", *sizes, ""), css="quiet"))
+    told = text_table("Rows of", *heads, "Rows", rows=rows)
+    is_wide = is_alone or len(heads) > WIDE_TABLE
+    text = "Columns of the table are clusters of columns; co-clusters are bold."
+    size = "full" if is_wide else "wide-half"
+    return table_card("Share of ones in every block", told, text, css="heat", size=size)
+
+
+def _name(number: int) -> str:
     return "none" if number < 0 else f"cluster {number}"

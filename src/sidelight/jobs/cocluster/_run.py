@@ -19,12 +19,12 @@ from sidelight.constraints import Constraints, CrossLinks, Ordering, Violations
 from sidelight.exceptions import InvalidRequest
 from sidelight.io.inner import CLUSTER, COLUMN_LABELS, ID, fill_overlapping
 from sidelight.jobs._labeled import LabeledRun
-from sidelight.jobs._method import method_for, timed_fit
+from sidelight.jobs._method import method_for, timed_fit, with_options
 from sidelight.jobs._options import fields_of
 from sidelight.jobs._table._estimator import make_estimator
 from sidelight.jobs._table._knowledge import knowledge_about
 from sidelight.jobs._table._model import Model, fill_model
-from sidelight.jobs._tell import Told
+from sidelight.jobs.cocluster._facts import Described, broken_cross_links
 from sidelight.jobs.cocluster._knowledge import (
     column_knowledge,
     cross_knowledge,
@@ -47,7 +47,7 @@ class CoclusterRun(LabeledRun):
 
     Attributes
     ----------
-    method, estimator, data, knowledge, seconds, notes, files
+    method, estimator, data, knowledge, seconds, notes
         The fitted estimator, and what it was given; ``data`` holds the rows, their ids and, as
         feature names, those of the columns.
     request : CoclusterRequest
@@ -83,37 +83,30 @@ class CoclusterRun(LabeledRun):
         return self.column_knowledge.violations(self.column_labels)
 
     @cached_property
-    def described(self) -> Any:
+    def described(self) -> Described:
         """Blocks, measures and heaviest columns, as the report shows them."""
-        from sidelight.jobs.cocluster._facts import describe
+        return Described(self.estimator, self.X, self.row_order, self.column_order)
 
-        return describe(
-            self.estimator,
-            self.X,
-            row_order=self.row_order,
-            column_order=self.column_order,
-        )
+    @cached_property
+    def broken_cross_links(self) -> list[tuple[str, int, int]]:
+        """Links between a row and a column, by position, that are not kept."""
+        return broken_cross_links(self.cross, self.labels, self.column_labels)
 
     def cross_violations(self) -> list[tuple[str, Any, str]]:
         """Links between a row and a column that are not kept: kind, row, column."""
-        from sidelight.jobs.cocluster._facts import broken_cross_links
-
-        broken = broken_cross_links(self.cross, self.labels, self.column_labels)
-        names = self.data.feature_names
-        ids = self.data.row_ids
-        return [(kind, ids[row].item(), names[column]) for kind, row, column in broken]
+        names, ids = self.data.feature_names, self.data.row_ids
+        return [(kind, ids[row].item(), names[at]) for kind, row, at in self.broken_cross_links]
 
     def _own_facts(self) -> dict[str, Any]:
-        model, told = self.estimator, self.described
+        told = self.described
         ids, names = self.data.row_ids, self.data.feature_names
-        ended = ("objective", "n_iter", "converged", "n_concepts")
         return {
             "n_columns": len(names),
             "n_ones": int(told.blocks.ones.sum()),
             "density": told.blocks.overall,
             "sizes": self.sizes,
             "column_sizes": told.column_sizes,
-            **{name: getattr(model, f"{name}_", None) for name in ended},
+            **self.fitted("objective", "n_iter", "converged", "n_concepts"),
             "coclusters": [
                 {
                     "cluster": one.number,
@@ -125,8 +118,8 @@ class CoclusterRun(LabeledRun):
                 for one in told.coclusters
             ],
             "measures": told.measures,
-            "uncovered_rows": [ids[row].item() for row in told.uncovered_rows],
-            "uncovered_columns": [names[column] for column in told.uncovered_columns],
+            "uncovered_rows": [ids[row].item() for row in told.uncovered["row"]],
+            "uncovered_columns": [names[column] for column in told.uncovered["column"]],
             "uncovered_because": told.because(ids, names),
             "column_knowledge": self.column_knowledge.counts,
             "column_violations": self.column_violations.as_dict(),
@@ -174,33 +167,6 @@ class CoclusterRun(LabeledRun):
             path, columns, self.memberships("column"), spreadsheet_safe=spreadsheet_safe
         )
 
-    def tell(self) -> list[Told]:
-        """Return sizes, heaviest columns, measures and what is kept, as lines and tables."""
-        from sidelight.jobs.cocluster._words import words
-
-        return words(self)
-
-    def _page(self) -> str:
-        from sidelight.jobs.cocluster._page import render_coclusters
-
-        return render_coclusters(
-            estimator=self.estimator,
-            X=self.X,
-            described=self.described,
-            ids=self.data.ids,
-            columns=self.data.feature_names,
-            constraints=self.knowledge,
-            column_constraints=self.column_knowledge,
-            cross=self.cross,
-            row_order=self.row_order,
-            column_order=self.column_order,
-            truth=self.truth_codes,
-            title=self.title,
-            settings={"data": str(self.data.path)},
-            command=self.request.command_line(),
-            seconds=self.seconds,
-        )
-
 
 def prepare(request: CoclusterRequest) -> CoclusterRun:
     """Cluster the rows and the columns of a 0/1 table at once."""
@@ -234,7 +200,6 @@ def prepare(request: CoclusterRequest) -> CoclusterRun:
         knowledge=knowledge,
         seconds=seconds,
         notes=notes,
-        files=tuple(request.inputs),
         request=request,
         X=X,
         preparer=found.preparer,
@@ -247,24 +212,20 @@ def prepare(request: CoclusterRequest) -> CoclusterRun:
 
 def _estimator(method: Method, request: CoclusterRequest) -> Any:
     """The estimator with the options that are its parameters."""
-    name = method.cls.__name__
     if request.k is None:
         raise InvalidRequest(
-            f"say how many co-clusters {name} is to find: {worded('k=3', '-k 3')}, for example."
+            f"say how many co-clusters {method.cls.__name__} is to find: "
+            f"{worded('k=3', '-k 3')}, for example."
         )
     if "binarize" in request.settings:
         raise InvalidRequest(f"use {worded('above=', '--above')} for binarize.")
-    settings = dict(request.settings)
-    for parameter in PARAMETERS:
-        value, option = getattr(request, parameter), fields_of(CoclusterRequest)[parameter].names[0]
-        if value is None:
-            continue
-        if parameter not in declared(method.cls):
-            said = worded(parameter, option)
-            raise InvalidRequest(f"{name} has no use for {said}: leave it out.")
-        if parameter in settings:
-            raise InvalidRequest(f"{worded(parameter, option)} is given twice.")
-        settings[parameter] = value
+    own = {name: getattr(request, name) for name in PARAMETERS}
+    given = {name: value for name, value in own.items() if value is not None}
+    for name in given:
+        if name not in declared(method.cls):
+            said = worded(name, fields_of(CoclusterRequest)[name].names[0])
+            raise InvalidRequest(f"{method.cls.__name__} has no use for {said}: leave it out.")
+    settings = with_options(request, given)
     return make_estimator(method, settings=settings, seed=request.seed, k=request.k)
 
 

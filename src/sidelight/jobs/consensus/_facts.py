@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight.pictures.relational._blocks import SignBlocks, sign_blocks
+from sidelight._words import listed
+from sidelight.pictures.inner import SignBlocks, sign_blocks
+
+#: Partitions with missing rows that are named.
+MAX_GAPS = 5
 
 
-@dataclass(frozen=True)
-class Partition:
+class Partition(NamedTuple):
     """One of the given partitions, beside the consensus.
 
-    Attributes
-    ----------
-    name : str
-        Its column.
-    n_clusters : int
-        Number of its clusters.
-    n_missing : int
-        Rows that it does not know.
-    n_pairs, n_different : int
-        Pairs of rows that it knows, and those of them that are together in one of the two
-        partitions and apart in the other.
+    ``n_missing`` rows it does not know. ``n_pairs`` are the pairs of rows that it knows, and
+    ``n_different`` those of them that are together in one of the two partitions and apart in the
+    other.
     """
 
     name: str
@@ -40,33 +35,20 @@ class Partition:
         return self.n_different / max(self.n_pairs, 1)
 
 
-def describe_partitions(
-    partitions: IntArray, names: Sequence[str], distances: FloatArray
-) -> list[Partition]:
-    """Describe the given partitions.
+def describe_partition(name: str, codes: IntArray, n_different: float) -> Partition:
+    """Describe a partition: codes of its clusters, -1 for unknown rows, and pairs that differ."""
+    n = int(np.count_nonzero(codes >= 0))
+    n_clusters = int(codes.max(initial=-1)) + 1
+    return Partition(name, n_clusters, len(codes) - n, n * (n - 1) // 2, int(n_different))
 
-    Parameters
-    ----------
-    partitions : ndarray of shape (n_rows, n_partitions)
-        Codes of the clusters, -1 where a partition does not know a row.
-    names : sequence of str
-        Their columns.
-    distances : ndarray of shape (n_partitions,)
-        Mirkin distances to the consensus: numbers of pairs that differ.
-    """
-    found = []
-    for name, codes, distance in zip(names, partitions.T, distances, strict=True):
-        n = int(np.count_nonzero(codes >= 0))
-        found.append(
-            Partition(
-                name,
-                int(codes.max(initial=-1)) + 1,
-                len(codes) - n,
-                n * (n - 1) // 2,
-                int(distance),
-            )
-        )
-    return found
+
+def note_gaps(partitions: IntArray, names: Sequence[str]) -> tuple[str, ...]:
+    """Return a note on rows that a partition does not know."""
+    missing = (partitions < 0).sum(axis=0)
+    if not missing.any():
+        return ()
+    gaps = [f"{name!r} ({n:,})" for name, n in zip(names, missing.tolist(), strict=True) if n]
+    return (f"Rows without a cluster say nothing there: {listed(gaps[:MAX_GAPS])}.",)
 
 
 def disputed_share(partitions: IntArray, labels: Array) -> FloatArray:

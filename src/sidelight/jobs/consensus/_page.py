@@ -2,136 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from markupsafe import Markup
 
-from sidelight._typing import IntArray
-from sidelight._words import STATEMENTS, counted, listed, statements
-from sidelight.constraints import Constraints
-from sidelight.jobs._graph_page import gap_status, matrix, quality
-from sidelight.jobs.consensus._facts import Partition, disputed_share, vote_blocks
-from sidelight.pictures.relational._blocks import MAX_OBJECTS
-from sidelight.report.page import agreement, largest_clusters, render_page, row_names, size_figure
-from sidelight.report.sections import Section
-from sidelight.report.tables import Tally
+from sidelight._words import STATEMENTS, counted
+from sidelight.jobs._graph_page import partition_page, signs_card
+from sidelight.jobs.consensus._facts import disputed_share, note_gaps, vote_blocks
+from sidelight.pictures.inner import MAX_OBJECTS, shorten
+from sidelight.report.inner import (
+    Page,
+    Tally,
+    card,
+    meter,
+    notes,
+    row_id,
+    row_names,
+    table_card,
+    tally_table,
+    text_table,
+)
+
+if TYPE_CHECKING:
+    from sidelight.jobs.consensus._run import ConsensusRun
 
 MAX_DISPUTED = 20
-MAX_LARGEST = 12
+#: Letters of a name that are shown.
+MAX_NAME = 40
+#: What the colors of the sign matrix mean.
+KEY = (
+    "more partitions put the two together",
+    "more keep them apart",
+    "the consensus is against most",
+)
 
 
-def render_consensus(
-    *,
-    estimator: Any,
-    partitions: IntArray,
-    described: Sequence[Partition],
-    ids: Any,
-    constraints: Constraints,
-    remarks: Sequence[str] = (),
-    truth: IntArray | None = None,
-    title: str | None = None,
-    settings: Mapping[str, Any] | None = None,
-    command: str | None = None,
-    seconds: float | None = None,
-) -> str:
-    """Return the report of a consensus as HTML.
-
-    Parameters
-    ----------
-    estimator : ConsensusClustering
-        Fitted.
-    partitions : ndarray of shape (n_rows, n_partitions)
-        Codes of the given clusters, -1 where a partition does not know a row.
-    described : sequence of Partition
-        The given partitions, beside the consensus.
-    ids : ndarray of shape (n_rows,) or None
-        Names of the rows.
-    constraints : Constraints
-        What was known for certain; empty for nothing.
-    remarks : sequence of str, default=()
-        Sentences about the partitions.
-    truth : ndarray of shape (n_rows,), default=None
-        Codes of the true classes, -1 where unknown.
-    title, settings, command, seconds
-        As for :func:`sidelight.report.render_report`.
-    """
-    labels = np.asarray(estimator.labels_)
-    n_clusters = len(np.unique(labels))
-    given = counted(len(described), "partition")
-    known = statements(constraints.counts)
-    sentence = f"{counted(len(labels), 'row')}, {given}, {counted(n_clusters, 'cluster')}"
-    sentence += f"; known for certain: {listed(known)}." if known else "."
-    cards = {
-        "sentence": sentence,
-        "status": gap_status(estimator),
-        "facts_of_its_own": [
-            ("Partitions", f"{len(described):,}"),
-            ("Clusters", f"{n_clusters:,}"),
-        ],
-        "n_colors": 1,
-        **_votes(partitions, labels, ids),
-        **quality(estimator),
-        "tallies": _tallies(constraints, labels),
-        "remarks": [*remarks, *constraints.notes],
-        "partitions": [_partition_row(one) for one in described],
-        "any_missing": any(one.n_missing for one in described),
-        "disputed": _disputed(partitions, labels, ids),
-        "largest": largest_clusters(labels, ids, MAX_LARGEST),
-        "sizes": size_figure(labels, "clusters"),
-        "scores": agreement(truth, labels, constraints),
-    }
-    return render_page(
-        "page.html.j2",
-        cards,
-        style="page.css",
-        kit_styles=("signs.css",),
-        package=__package__,
-        estimator=estimator,
-        n_rows=len(labels),
-        noun="Rows",
-        title=title,
-        settings=settings,
-        command=command,
-        seconds=seconds,
+def page(found: ConsensusRun) -> Page:
+    """Return what the page of a consensus shows."""
+    disputed = _disputed(found)
+    return partition_page(
+        found,
+        "row",
+        ("Partitions", counted(len(found.names), "partition")),
+        signs=_votes(found),
+        cost="The cost is the number of votes that the consensus is against, over all partitions "
+        "and pairs.",
+        asked=_known(found),
+        below=(_partitions(found, "full" if disputed is None else "half"), disputed),
+        largest="full",
     )
 
 
-def _votes(partitions: IntArray, labels: Any, ids: Any) -> Section:
-    blocks, rows = vote_blocks(partitions, labels, MAX_OBJECTS)
-    note = ""
-    if len(rows) < len(labels):
-        note = f"{len(rows):,} of {len(labels):,} rows, evenly from the clusters"
-    return matrix(blocks, row_names(ids, rows), note)
+def _votes(found: ConsensusRun) -> Markup:
+    n_rows = found.data.n_rows
+    blocks, rows = vote_blocks(found.partitions, found.labels, MAX_OBJECTS)
+    text = (
+        "Rows and columns are the rows of the table; frames are clusters. Every partition has a "
+        "vote about every pair of rows that it knows; pairs with as many votes for as against stay "
+        "empty."
+    )
+    if len(rows) < n_rows:
+        text += f" Shown are {len(rows):,} of {n_rows:,} rows, evenly from the clusters."
+    title = "Votes about the pairs, in the order of the clusters"
+    return signs_card(title, blocks, row_names(found.data.ids, rows), KEY, text)
 
 
-def _tallies(known: Constraints, labels: Any) -> list[Tally]:
+def _known(found: ConsensusRun) -> Markup:
     """Count the statements by kind, and those that are not kept."""
-    violated = known.violations(labels)
-    return [
-        Tally(STATEMENTS[kind], number, len(getattr(violated, kind)))
-        for kind, number in known.counts.items()
+    kinds = [
+        Tally(STATEMENTS[kind], number, len(getattr(found.violations, kind)))
+        for kind, number in found.knowledge.counts.items()
         if number
     ]
+    known = tally_table(kinds) if kinds else "Nothing but the partitions."
+    said = notes([*note_gaps(found.partitions, found.names), *found.knowledge.notes])
+    return card("What was known", known, said, size="")
 
 
-def _partition_row(one: Partition) -> Section:
-    return {
-        "name": one.name,
-        "n_clusters": f"{one.n_clusters:,}",
-        "n_missing": f"{one.n_missing:,}",
-        "n_different": f"{one.n_different:,}",
-        "alike": 1.0 - one.distance,
-        "percent": f"{1.0 - one.distance:.1%}",
-    }
+def _partitions(found: ConsensusRun, size: str) -> Markup:
+    """Return how far every partition is from the consensus."""
+    any_missing = any(one.n_missing for one in found.described)
+    rows = []
+    for one in found.described:
+        alike = 1.0 - one.distance
+        missing = [f"{one.n_missing:,}"] if any_missing else []
+        bar = meter(alike, f"{alike:.1%} alike", f"{alike:.1%}")
+        name = shorten(one.name, MAX_NAME)
+        rows.append((name, f"{one.n_clusters:,}", *missing, f"{one.n_different:,}", bar))
+    missing = ["Rows without one"] if any_missing else []
+    headers = ("Partition", "Clusters", *missing, "Pairs that differ", "Pairs alike")
+    sides = ("left", *["right"] * (len(headers) - 2), "left")
+    told = text_table(*headers, rows=rows, justify=sides)
+    note = (
+        "A pair differs where it is together in one of the two partitions and apart in the other."
+    )
+    return table_card("How near every partition is", told, note, css="tally", size=size)
 
 
-def _disputed(partitions: IntArray, labels: Any, ids: Any) -> list[Section]:
+def _disputed(found: ConsensusRun) -> Markup | None:
     """List the rows about which the most votes are against the consensus."""
-    share = disputed_share(partitions, labels)
+    share = disputed_share(found.partitions, found.labels)
     order = np.argsort(-share, kind="stable")[:MAX_DISPUTED]
     order = order[share[order] > 0]
-    return [
-        {"name": name, "cluster": int(labels[row]), "share": f"{share[row]:.1%}"}
-        for name, row in zip(row_names(ids, order), order.tolist(), strict=True)
+    if not len(order):
+        return None
+    rows = [
+        (row_id(name, MAX_NAME), int(found.labels[row]), f"{share[row]:.1%}")
+        for name, row in zip(row_names(found.data.ids, order), order.tolist(), strict=True)
     ]
+    sides = ("left", "left", "right")
+    told = text_table("Row", "Cluster", "Votes against", rows=rows, justify=sides)
+    note = (
+        "Share of the votes about the pairs of a row that the consensus is against, the largest "
+        "first."
+    )
+    return table_card("Rows in dispute", told, note, size="half")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,18 +9,14 @@ from typing import Any
 import numpy as np
 
 from sidelight._typing import Array
-from sidelight._words import listed, worded
+from sidelight._words import worded
 from sidelight.exceptions import InvalidRequest
 from sidelight.io.inner import class_values
 from sidelight.jobs._graph import GraphRun, objects_table, read_columns
 from sidelight.jobs._method import estimator_for, method_for, timed_fit
 from sidelight.jobs._table._knowledge import read_knowledge
-from sidelight.jobs._tell import Told
-from sidelight.jobs.consensus._facts import Partition, describe_partitions
+from sidelight.jobs.consensus._facts import Partition, describe_partition, note_gaps
 from sidelight.jobs.consensus._request import ConsensusRequest
-
-#: Partitions with missing rows that are named.
-MAX_GAPS = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,7 +25,7 @@ class ConsensusRun(GraphRun):
 
     Attributes
     ----------
-    method, estimator, data, knowledge, seconds, notes, files
+    method, estimator, data, knowledge, seconds, notes
         As in every run about a graph: the fitted estimator, and what it was given.
     request : ConsensusRequest
         What was asked for.
@@ -56,7 +51,8 @@ class ConsensusRun(GraphRun):
     @cached_property
     def described(self) -> list[Partition]:
         """The given partitions: clusters, missing rows, pairs that differ from the consensus."""
-        return describe_partitions(self.partitions, self.names, self.estimator.distances_)
+        about = zip(self.names, self.partitions.T, self.estimator.distances_, strict=True)
+        return [describe_partition(*one) for one in about]
 
     @property
     def distances(self) -> dict[str, float]:
@@ -64,38 +60,12 @@ class ConsensusRun(GraphRun):
         return {one.name: one.distance for one in self.described}
 
     def _own_facts(self) -> dict[str, Any]:
-        facts = {
-            name: getattr(self.estimator, f"{name}_", None) for name in ("objective", "lower_bound")
-        }
         return {
             "n_partitions": len(self.names),
-            **facts,
+            **self.fitted("objective", "lower_bound"),
             "distances": self.distances,
             "largest": self.largest(10),
         }
-
-    def tell(self) -> list[Told]:
-        """Return how far every partition is from the consensus, and its largest clusters."""
-        from sidelight.jobs.consensus._words import words
-
-        return words(self)
-
-    def _page(self) -> str:
-        from sidelight.jobs.consensus._page import render_consensus
-
-        return render_consensus(
-            estimator=self.estimator,
-            partitions=self.partitions,
-            described=self.described,
-            ids=self.data.ids,
-            constraints=self.knowledge,
-            remarks=_note_gaps(self.partitions, self.names),
-            truth=self.truth_codes,
-            title=self.title,
-            settings={"data": str(self.data.path)},
-            command=self.request.command_line(),
-            seconds=self.seconds,
-        )
 
 
 def prepare(request: ConsensusRequest) -> ConsensusRun:
@@ -117,9 +87,7 @@ def prepare(request: ConsensusRequest) -> ConsensusRun:
         )
     columns: Any = table.columns
     partitions = np.column_stack([_codes(class_values(columns.column(name))) for name in names])
-    data = objects_table(
-        table.ids, table.n_rows, table.path, truth=table.truth, truth_column=table.truth_column
-    )
+    data = objects_table(table.ids, table.n_rows, table.path, table)
     knowledge = read_knowledge(data, request)
     seconds = timed_fit(method, estimator, partitions, constraints=knowledge)
     return ConsensusRun(
@@ -128,8 +96,7 @@ def prepare(request: ConsensusRequest) -> ConsensusRun:
         data=data,
         knowledge=knowledge,
         seconds=seconds,
-        notes=(*table.notes, *_note_gaps(partitions, names), *knowledge.notes),
-        files=tuple(request.inputs),
+        notes=(*table.notes, *note_gaps(partitions, names), *knowledge.notes),
         request=request,
         partitions=partitions,
         names=tuple(names),
@@ -142,12 +109,3 @@ def _codes(values: Array) -> Array:
     codes = np.full(len(values), -1, np.int64)
     codes[~missing] = np.unique(values[~missing], return_inverse=True)[1].reshape(-1)
     return codes
-
-
-def _note_gaps(partitions: Array, names: Sequence[str]) -> tuple[str, ...]:
-    """Return a note on rows that a partition does not know."""
-    missing = (partitions < 0).sum(axis=0)
-    if not missing.any():
-        return ()
-    gaps = [f"{name!r} ({n:,})" for name, n in zip(names, missing.tolist(), strict=True) if n]
-    return (f"Rows without a cluster say nothing there: {listed(gaps[:MAX_GAPS])}.",)

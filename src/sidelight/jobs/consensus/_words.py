@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sidelight._words import counted
-from sidelight.jobs._graph import graph_heading, largest_table
-from sidelight.jobs._parts import MAX_COLUMNS, ending
-from sidelight.jobs._tell import Told, text_table
+from sidelight.jobs._graph import graph_words, largest_table
+from sidelight.jobs._parts import MAX_COLUMNS
+from sidelight.report.inner import Told, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.consensus._run import ConsensusRun
@@ -15,14 +15,10 @@ if TYPE_CHECKING:
 
 def words(found: ConsensusRun) -> list[Told]:
     """Return how far every partition is from the consensus, and its largest clusters."""
-    partitions = counted(len(found.names), "partition")
-    text = f"{partitions}; {counted(found.n_clusters, 'cluster')}"
     rows = [(name, f"{share:.2%}") for name, share in found.distances.items()][:MAX_COLUMNS]
     if hidden := len(found.names) - len(rows):
         rows.append((f"and {hidden:,} more", ""))
-    return [
-        graph_heading(found, "row", text),
-        text_table("Partition", "Pairs that differ", rows=rows),
-        largest_table(found, "Cluster", "Rows"),
-        *ending(found.knowledge, found.violations, found.scores, found.data),
-    ]
+    distances = text_table("Partition", "Pairs that differ", rows=rows)
+    partitions = counted(len(found.names), "partition")
+    text = f"{partitions}; {counted(found.n_clusters, 'cluster')}"
+    return graph_words(found, "row", text, distances, largest_table(found, "Cluster", "Rows"))

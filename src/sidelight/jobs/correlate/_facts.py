@@ -33,8 +33,8 @@ def _name(relations: Relations, position: int) -> str:
     return f"row {int(position)}" if relations.ids is None else str(relations.ids[position])
 
 
-def pair_kinds(relations: Relations, labels: Array) -> list[dict[str, Any]]:
-    """Return number and sum of the scores that the partition keeps, and that it is against."""
+def pair_kinds(relations: Relations, labels: Array) -> list[tuple[str, int, float, bool]]:
+    """Return kinds of scores: name, number, sum, and whether the partition is against them."""
     edges, scores = relations.edges, relations.scores
     same = labels[edges[:, 0]] == labels[edges[:, 1]]
     kinds = [
@@ -44,11 +44,6 @@ def pair_kinds(relations: Relations, labels: Array) -> list[dict[str, Any]]:
         ("negative, but together", (scores < 0) & same, True),
     ]
     return [
-        {
-            "name": name,
-            "n": int(chosen.sum()),
-            "sum": float(np.abs(scores[chosen]).sum()),
-            "against": against,
-        }
+        (name, int(chosen.sum()), float(np.abs(scores[chosen]).sum()), against)
         for name, chosen, against in kinds
     ]

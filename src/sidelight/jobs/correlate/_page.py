@@ -2,96 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
-import numpy as np
+from markupsafe import Markup
 
-from sidelight._typing import IntArray
-from sidelight._words import counted, format_number, listed, statements
-from sidelight.constraints import Constraints, Relations
-from sidelight.jobs._graph_page import gap_status, matrix, quality
-from sidelight.jobs.correlate._facts import pair_kinds, worst_disagreements
-from sidelight.pictures.relational._blocks import MAX_OBJECTS, sign_blocks
-from sidelight.report.page import agreement, largest_clusters, render_page, size_figure
+from sidelight._words import counted, format_number
+from sidelight.jobs._graph_page import partition_page, signs_card
+from sidelight.jobs.correlate._facts import pair_kinds
+from sidelight.pictures.inner import MAX_OBJECTS, sign_blocks
+from sidelight.report.inner import Cell, Page, card, notes, row_id, table_card, text_table
+
+if TYPE_CHECKING:
+    from sidelight.jobs.correlate._run import CorrelateRun
 
 MAX_WORST = 20
-MAX_LARGEST = 12
+#: What the colors of the sign matrix mean.
+KEY = (
+    "positive score",
+    "negative score",
+    "disagreement: positive but apart, or negative but together",
+)
 
 
-def render_correlation(
-    *,
-    estimator: Any,
-    relations: Relations,
-    constraints: Constraints,
-    truth: IntArray | None = None,
-    title: str | None = None,
-    settings: Mapping[str, Any] | None = None,
-    command: str | None = None,
-    seconds: float | None = None,
-) -> str:
-    """Return the report of a partition of scored pairs as HTML.
-
-    Parameters
-    ----------
-    estimator : CorrelationClustering or ClusterEditing
-        Fitted.
-    relations : Relations
-        The scored pairs.
-    constraints : Constraints
-        What else was known; empty for nothing.
-    truth : ndarray of shape (n_samples,), default=None
-        Codes of the true classes, -1 where unknown.
-    title, settings, command, seconds
-        As for :func:`sidelight.report.render_report`.
-    """
-    labels = np.asarray(estimator.labels_)
-    n_clusters = len(np.unique(labels))
-    objects = counted(relations.n_samples, "object")
-    known = statements(constraints.counts)
-    sentence = f"{objects}, {counted(relations.n_edges, 'scored pair')}, "
-    sentence += f"{counted(n_clusters, 'cluster')}"
-    sentence += f"; known for certain: {listed(known)}." if known else "."
-    blocks = sign_blocks(relations.edges, relations.scores, labels, MAX_OBJECTS)
-    cards = {
-        "sentence": sentence,
-        "status": gap_status(estimator),
-        "facts_of_its_own": [
-            ("Pairs", f"{relations.n_edges:,}"),
-            ("Clusters", f"{n_clusters:,}"),
-        ],
-        "n_colors": 1,
-        **matrix(blocks, relations.ids, blocks.note),
-        **quality(estimator),
-        "pair_kinds": [
-            {**row, "sum": format_number(row["sum"])} for row in pair_kinds(relations, labels)
-        ],
-        "worst": worst_disagreements(relations, labels, MAX_WORST),
-        "largest": largest_clusters(labels, relations.ids, MAX_LARGEST),
-        "sizes": size_figure(labels, "clusters"),
-        "scores": agreement(truth, labels, constraints),
-        "remarks": [*_absent(estimator), *relations.notes, *constraints.notes],
-    }
-    return render_page(
-        "page.html.j2",
-        cards,
-        style="page.css",
-        kit_styles=("signs.css",),
-        package=__package__,
-        estimator=estimator,
-        n_rows=relations.n_samples,
-        noun="Objects",
-        title=title,
-        settings=settings,
-        command=command,
-        seconds=seconds,
+def page(found: CorrelateRun) -> Page:
+    """Return what the page of scored pairs shows."""
+    relations = found.relations
+    blocks = sign_blocks(relations.edges, relations.scores, found.labels, MAX_OBJECTS)
+    reading = (
+        "Rows and columns are the objects; frames are clusters, and clusters that scored pairs "
+        "link stand together."
+    )
+    shown = f"{reading} Shown are {blocks.note}." if blocks.note else reading
+    title = "Scores of the pairs, in the order of the clusters"
+    worst = _worst(found)
+    return partition_page(
+        found,
+        "object",
+        ("Pairs", counted(relations.n_edges, "scored pair")),
+        signs=signs_card(title, blocks, relations.ids, KEY, shown),
+        cost="The cost is the sum of the scores that the partition is against.",
+        asked=_pairs(found),
+        below=(worst,),
+        largest="full" if worst is None else "half",
     )
 
 
-def _absent(estimator: Any) -> list[str]:
-    """Return what pairs without a score cost, where they do."""
-    edits = getattr(estimator, "edits", "remove")  # cluster editing: an edge has to be added
-    cost = float(getattr(estimator, "absent_", 0.0 if edits == "remove" else 1.0))
-    if not cost:
-        return []
-    return [f"Pairs without a score cost {format_number(cost)} each where they are together."]
+def _pairs(found: CorrelateRun) -> Markup:
+    """Return how many scores the partition keeps, and what pairs without a score cost."""
+    rows = [
+        (name, Cell(f"{n:,}", "bad" if against and n else ""), format_number(total))
+        for name, n, total, against in pair_kinds(found.relations, found.labels)
+    ]
+    edits = getattr(found.estimator, "edits", "remove")  # cluster editing: an edge has to be added
+    absent = float(getattr(found.estimator, "absent_", 0.0 if edits == "remove" else 1.0))
+    said = [*found.relations.notes, *found.knowledge.notes]
+    if absent:
+        cost = format_number(absent)
+        said.insert(0, f"Pairs without a score cost {cost} each where they are together.")
+    told = text_table("Score", "Pairs", "Sum", rows=rows)
+    return card("Scored pairs", told, notes(said), size="")
+
+
+def _worst(found: CorrelateRun) -> Markup | None:
+    """Return the pairs that the partition is most against."""
+    rows = [
+        (
+            row_id(pair["first"]),
+            row_id(pair["second"]),
+            pair["score"],
+            pair["kind"],
+            ", ".join(map(str, dict.fromkeys(pair["clusters"]))),
+        )
+        for pair in found.worst(MAX_WORST)
+    ]
+    if not rows:
+        return None
+    headers = ("Object", "Other object", "Score", "But", "Clusters")
+    told = text_table(*headers, rows=rows, justify=("left", "left", "right", "left"))
+    return table_card("Strongest disagreements", told, size="half")

@@ -16,7 +16,7 @@ from sidelight.constraints import Relations
 from sidelight.constraints.inner import hold_log_odds
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table
-from sidelight.jobs._graph import GraphRun, gap_text, objects_table, read_objects
+from sidelight.jobs._graph import GraphRun, gap_text, objects_table, read_roles
 from sidelight.jobs._method import (
     check_takes,
     estimator_for,
@@ -26,7 +26,6 @@ from sidelight.jobs._method import (
 )
 from sidelight.jobs._table._features import IN_MEMORY
 from sidelight.jobs._table._knowledge import knowledge_about
-from sidelight.jobs._tell import Told
 from sidelight.jobs.correlate._facts import worst_disagreements
 from sidelight.jobs.correlate._request import CorrelateRequest
 
@@ -40,7 +39,7 @@ class CorrelateRun(GraphRun):
 
     Attributes
     ----------
-    method, estimator, data, knowledge, seconds, notes, files
+    method, estimator, data, knowledge, seconds, notes
         As in every run about a graph: the fitted estimator, and what it was given.
     request : CorrelateRequest
         What was asked for.
@@ -69,46 +68,14 @@ class CorrelateRun(GraphRun):
         return gap_text(self.estimator)
 
     def _own_facts(self) -> dict[str, Any]:
-        model = self.estimator
-        facts = {
-            name: getattr(model, f"{name}_", None)
-            for name in (
-                "objective",
-                "agreement",
-                "lower_bound",
-                "gap",
-                "absent",
-                "method",
-                "bound_method",
-            )
-        }
-        facts["found_by"] = facts.pop("method")
+        names = ("objective", "agreement", "lower_bound", "gap", "absent", "bound_method")
         return {
             "n_pairs": self.relations.n_edges,
-            **facts,
+            **self.fitted(*names),
+            "found_by": self.fitted("method")["method"],
             "largest": self.largest(10),
             "worst": self.worst(10),
         }
-
-    def tell(self) -> list[Told]:
-        """Return cost and bound, the largest clusters and the strongest disagreements."""
-        from sidelight.jobs.correlate._words import words
-
-        return words(self)
-
-    def _page(self) -> str:
-        from sidelight.jobs.correlate._page import render_correlation
-
-        return render_correlation(
-            estimator=self.estimator,
-            relations=self.relations,
-            constraints=self.knowledge,
-            truth=self.truth_codes,
-            title=self.title,
-            settings={"data": str(self.data.path)},
-            command=self.request.command_line(),
-            seconds=self.seconds,
-        )
 
 
 def prepare(request: CorrelateRequest) -> CorrelateRun:
@@ -119,19 +86,11 @@ def prepare(request: CorrelateRequest) -> CorrelateRun:
     relations = _read_pairs(request, None if nodes is None else nodes.ids)
     estimator = estimator_for(method, _settings(request, method, relations), request.seed)
     path = Path(request.pairs) if is_path(request.pairs) else IN_MEMORY
-    data = objects_table(relations.ids, relations.n_samples, path)
+    data = objects_table(relations.ids, relations.n_samples, path, nodes)
     fit_params: dict[str, Any] = {}
-    if nodes is not None:
-        data = objects_table(
-            relations.ids,
-            relations.n_samples,
-            path,
-            truth=nodes.truth,
-            truth_column=nodes.truth_column,
-        )
-        if request.sources is not None:
-            check_takes(method, "sources", ("sources=", "--source-column"))
-            fit_params["sources"] = nodes.labels
+    if nodes is not None and request.sources is not None:
+        check_takes(method, "sources", ("sources=", "--source-column"))
+        fit_params["sources"] = nodes.labels
     knowledge = knowledge_about(data, request.constraints, request.must_link, request.cannot_link)
     seconds = timed_fit(method, estimator, relations, constraints=knowledge, **fit_params)
     notes = () if nodes is None else nodes.notes
@@ -148,7 +107,6 @@ def prepare(request: CorrelateRequest) -> CorrelateRun:
             *_note_absent(request, estimator),
             *knowledge.notes,
         ),
-        files=tuple(request.inputs),
         request=request,
         relations=relations,
     )
@@ -177,25 +135,28 @@ def _note_absent(request: CorrelateRequest, estimator: Any) -> tuple[str, ...]:
 
 
 def _nodes(request: CorrelateRequest) -> Table | None:
-    if request.nodes is not None:
-        return read_objects(
-            request.nodes,
-            id_column=request.id_column,
-            truth=request.truth,
-            source=request.sources,
-        )
-    given = {
-        worded("id_column", "--id-column"): request.id_column,
-        worded("truth", "--truth-column"): request.truth,
-        worded("sources", "--source-column"): request.sources,
+    """Read ids of the objects, their true classes, and (as labels) their sources."""
+    roles = {
+        "id_column": (request.id_column, worded("id_column", "--id-column")),
+        "truth_column": (request.truth, worded("truth", "--truth-column")),
+        "label_column": (request.sources, worded("sources", "--source-column")),
     }
-    named = [option for option, value in given.items() if value is not None]
-    if named:
+    if request.nodes is None:
+        named = [option for column, option in roles.values() if column is not None]
+        if named:
+            raise InvalidRequest(
+                f"{named[0]} names a column of the objects: give their table with "
+                f"{worded('nodes=', '--nodes')}."
+            )
+        return None
+    columns = {role: column for role, (column, _) in roles.items()}
+    nodes = read_roles(request.nodes, "objects", columns=[], **columns)
+    if nodes.ids is None:
         raise InvalidRequest(
-            f"{named[0]} names a column of the objects: give their table with "
-            f"{worded('nodes=', '--nodes')}."
+            f"no column of {nodes.path} names the objects; say which one does with "
+            f"{worded('id_column=', '--id-column')}."
         )
-    return None
+    return nodes
 
 
 def _read_pairs(request: CorrelateRequest, ids: Any) -> Relations:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sidelight._words import counted, format_number
-from sidelight.jobs._graph import graph_heading, largest_table
-from sidelight.jobs._parts import ending
-from sidelight.jobs._tell import Strong, Told, text_table
+from sidelight.jobs._graph import graph_words, largest_table
+from sidelight.report.inner import Strong, Told, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.correlate._run import CorrelateRun
@@ -18,18 +17,10 @@ MAX_WORST = 8
 
 def words(found: CorrelateRun) -> list[Told]:
     """Return cost and bound, the largest clusters and the strongest disagreements."""
-    facts = found.facts()
-    pairs = counted(facts["n_pairs"], "scored pair")
-    cost, agreement, bound = (
-        format_number(facts[name], 6) for name in ("objective", "agreement", "lower_bound")
-    )
+    names = ("objective", "agreement", "lower_bound")
+    cost, agreement, bound = (format_number(value, 6) for value in found.fitted(*names).values())
     parts: list[Told] = [
-        graph_heading(found, "object", f"{pairs}; {counted(facts['n_clusters'], 'cluster')}"),
-        (
-            f"Cost {cost}, agreement {agreement}; lower bound {bound}: ",
-            Strong(found.gap),
-            ".",
-        ),
+        (f"Cost {cost}, agreement {agreement}; lower bound {bound}: ", Strong(found.gap), "."),
         largest_table(found, "Cluster", "Objects"),
     ]
     if worst := found.worst(MAX_WORST):
@@ -37,4 +28,5 @@ def words(found: CorrelateRun) -> list[Told]:
         headers = ("Strongest disagreements", "", "Score", "But")
         justify = ("left", "left", "right", "left")
         parts.append(text_table(*headers, rows=cells, justify=justify))
-    return [*parts, *ending(found.knowledge, found.violations, found.scores, found.data)]
+    pairs = counted(found.relations.n_edges, "scored pair")
+    return graph_words(found, "object", f"{pairs}; {counted(found.n_clusters, 'cluster')}", *parts)

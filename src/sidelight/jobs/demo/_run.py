@@ -13,8 +13,8 @@ from sidelight.io.inner import check_apart, check_writable, write_together
 from sidelight.jobs._outputs import check_outputs_free
 from sidelight.jobs._registry import run
 from sidelight.jobs._result import Result
-from sidelight.jobs._tell import Strong, Told, text_table
 from sidelight.jobs.demo._request import DemoRequest
+from sidelight.report.inner import Strong, Told, text_table
 
 K = 3
 TRUTH = "variety"

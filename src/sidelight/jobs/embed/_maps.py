@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,16 +36,6 @@ if TYPE_CHECKING:
 
 #: Rows up to which all geodesic distances are computed by default: n² numbers and n searches.
 MAX_ROWS = 4_000
-#: Rows whose neighbors are compared, and the number of neighbors.
-MAX_MEASURED = 2_000
-NEIGHBORS = 10
-#: Measures of a map that are told, with their titles.
-MEASURES = {
-    "trustworthiness": "Trustworthiness (1 is best)",
-    "continuity": "Continuity (1 is best)",
-    "neighborhood_preservation": "Neighbors kept (1 is best)",
-    "residual_variance": "Residual variance (0 is best)",
-}
 
 
 def default_map(n_rows: int) -> tuple[Method, str]:
@@ -57,6 +47,15 @@ def default_map(n_rows: int) -> tuple[Method, str]:
         f"The map is made by landmark-isomap, since there are more than {MAX_ROWS:,} rows; -m "
         "names another method.",
     )
+
+
+def map_method(name: str, can: Callable[[Method], bool], problem: str) -> Method:
+    """Find a map that can do what is asked for; others are refused, with those that can."""
+    method = catalog.get(name, kind="embedding")
+    if method.tags.kind == "embedding" and can(method):
+        return method
+    able = ", ".join(one.name for one in catalog.methods(kind="embedding") if can(one))
+    raise InvalidRequest(f"{method.name} {problem}: {able}.")
 
 
 def check_map_options(request: EmbedRequest, method: Method) -> None:
@@ -75,37 +74,6 @@ def check_map_options(request: EmbedRequest, method: Method) -> None:
         raise InvalidRequest(
             f"{worded('color=', '--color')} is for maps, and {method.name} makes none."
         )
-
-
-def map_quality(estimator: Any, X: Any, places: Array) -> dict[str, float]:
-    """Measures of a map, on a sample of very many rows; empty where there are too few rows.
-
-    Parameters
-    ----------
-    estimator : object
-        The fitted map. Where it keeps geodesics, the residual variance is theirs; that of plain
-        distances says nothing about a map that was made from a neighborhood graph.
-    X : ndarray or csr_matrix
-        The rows as the estimator saw them.
-    places : ndarray
-        Their coordinates, NaN for rows that have none.
-    """
-    from sidelight.evaluation import map_scores
-    from sidelight.report._measures import residual_variance_of
-
-    rows = np.flatnonzero(np.isfinite(places).all(axis=1))
-    if len(rows) > MAX_MEASURED:
-        rows = np.sort(np.random.default_rng(0).choice(rows, MAX_MEASURED, replace=False))
-    k = min(NEIGHBORS, (len(rows) - 1) // 2)
-    metric: Any = getattr(estimator, "metric", "euclidean")
-    taken = X[rows][:, rows] if metric == "precomputed" else X[rows]
-    is_graph = metric == "precomputed" and hasattr(taken, "toarray")
-    dense = taken.toarray() if hasattr(taken, "toarray") else np.asarray(taken)
-    if k < 1 or is_graph or not np.isfinite(dense).all():
-        return {}
-    scores = map_scores(dense, np.asarray(places)[rows], k, metric=metric)
-    scores["residual_variance"] = residual_variance_of(estimator, scores["residual_variance"])
-    return {name: scores[name] for name in MEASURES if np.isfinite(scores[name])}
 
 
 def _refuse(method: Method, what: str, able: Sequence[str]) -> None:
@@ -199,6 +167,9 @@ def ignored_features(
     ignore: Sequence[str], data: Table, preparer: Any
 ) -> tuple[list[int], tuple[str, ...]]:
     """Positions of the features that columns became, and sentences about columns without any."""
+    column_of: Sequence[str] = data.feature_names
+    if isinstance(preparer, TablePreparer):
+        column_of = [part.plan.name for part in preparer._parts for _ in part.names]
     places: list[int] = []
     notes = []
     for name in ignore:
@@ -207,27 +178,15 @@ def ignored_features(
                 f"there is no column {name!r} among the features to ignore; "
                 f"{close_names(name, data.feature_names)}."
             )
-        found = _features_of(name, data, preparer)
+        found = [place for place, column in enumerate(column_of) if column == name]
         if not found:
             notes.append(f"The column {name!r} is not used, so that nothing is left to ignore.")
         places += found
-    if len(places) == _n_features(data, preparer):
+    if len(places) == len(column_of):
         raise InvalidRequest(
             f"no feature is left without {quoted(list(ignore))}; name fewer columns to ignore."
         )
     return sorted(set(places)), tuple(notes)
-
-
-def _features_of(name: str, data: Table, preparer: Any) -> list[int]:
-    if not isinstance(preparer, TablePreparer):
-        return [data.feature_names.index(name)]
-    column_of = [part.plan.name for part in preparer._parts for _ in part.names]
-    return [place for place, column in enumerate(column_of) if column == name]
-
-
-def _n_features(data: Table, preparer: Any) -> int:
-    is_prepared = isinstance(preparer, TablePreparer)
-    return int(preparer.n_features_out_) if is_prepared else len(data.feature_names)
 
 
 def colored_only(request: EmbedRequest) -> tuple[str, ...]:

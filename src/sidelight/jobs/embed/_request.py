@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 from typing import Annotated, Any, ClassVar
 
 from sidelight._interval import Interval
+from sidelight._words import worded
+from sidelight.exceptions import InvalidRequest
 from sidelight.jobs._options import (
     FORMATS,
     as_texts,
     column,
     columns,
+    fields_of,
     flag,
     infile,
     number,
     outfile,
     table,
 )
-from sidelight.jobs._shared import MODEL, REPORT, main_output, method, request
+from sidelight.jobs._shared import METHODS, MODEL, REPORT, main_output, method, request
 from sidelight.jobs._table._asked import MethodRequest
 
+#: Fields that are about the rows of one whole table.
+WHOLE_TABLE = (
+    "constraints",
+    "must_link",
+    "cannot_link",
+    "labels",
+    "truth",
+    "anchors",
+    "ignore",
+    "kinds",
+    "weights",
+)
 STREAM = "Rows that come one after the other"
 VIEWS = "Several views of the same things"
 
@@ -48,8 +63,8 @@ class EmbedRequest(MethodRequest):
     method: Annotated[
         str | None,
         method(
-            "See `sidelight methods`; by default isomap, or landmark-isomap for many rows; rca and "
-            "others learn a distance, and give the rows in its coordinates."
+            f"{METHODS}. By default isomap, or landmark-isomap for many rows. Methods such as rca "
+            "learn a distance and give the rows in its coordinates."
         ),
     ] = None
     color: Annotated[
@@ -115,6 +130,15 @@ class EmbedRequest(MethodRequest):
     def map_options(self) -> bool:
         """Whether anything is asked for that only maps have."""
         return self.anchors is not None or bool(self.ignore) or self.color is not None
+
+
+def refuse_given(request: EmbedRequest, names: Iterable[str], why: str) -> None:
+    """Refuse fields that are given and have no use; ``why`` ends the sentence."""
+    for name in names:
+        value = getattr(request, name)
+        if value is not None and value != () and value != {}:
+            option = worded(f"{name}=", fields_of(EmbedRequest)[name].names[0])
+            raise InvalidRequest(f"{option} has no use {why}.")
 
 
 REQUEST = EmbedRequest

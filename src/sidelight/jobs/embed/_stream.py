@@ -13,11 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from sidelight import catalog
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import counted, set_by, worded
-from sidelight.catalog import Method
 from sidelight.constraints import Constraints
 from sidelight.exceptions import (
     EmbeddingWarning,
@@ -28,14 +26,13 @@ from sidelight.exceptions import (
 from sidelight.io import Table
 from sidelight.io.inner import close_names, quoted, sounds_like_ids
 from sidelight.jobs._table._estimator import make_estimator
-from sidelight.jobs._table._features import IN_MEMORY
+from sidelight.jobs._table._features import IN_MEMORY, scaler_for
 from sidelight.jobs._table._run import names_out
 from sidelight.jobs.embed._growth import Growth
-from sidelight.jobs.embed._maps import numbers_or_texts
+from sidelight.jobs.embed._maps import map_method, numbers_or_texts
 from sidelight.jobs.embed._records import Records, lines_of
-from sidelight.jobs.embed._request import EmbedRequest
+from sidelight.jobs.embed._request import WHOLE_TABLE, EmbedRequest, refuse_given
 from sidelight.jobs.embed._run import MapRun
-from sidelight.preparation.inner import check_scale
 
 START = 100
 #: Stands for the file of rows that come through a pipe.
@@ -91,8 +88,18 @@ class MapStream:
         keep: bool = True,
         lines: Iterable[str | bytes] | None = None,
     ) -> None:
-        _refuse_options(request)
-        self.method = _method(request)
+        refuse_given(
+            request,
+            WHOLE_TABLE,
+            "for a stream, whose rows are not known before they come; give the whole table",
+        )
+        if request.color is not None and not isinstance(request.color, str):
+            raise InvalidRequest("color must be the name of a column of the stream.")
+        self.method = map_method(
+            request.method or DEFAULT,
+            lambda one: hasattr(one.cls, "partial_fit"),
+            "cannot add rows to a map that is there; these can",
+        )
         self.request = replace(request, method=self.method.name)
         self.start = start
         self.keep = keep
@@ -331,19 +338,11 @@ class MapStream:
 
     def _fit_scale(self, block: Array) -> None:
         """Fit the scale to the first rows, for all that come."""
-        if not self.request.prepare or self.request.scale == "none":
+        scaler = scaler_for(self.request.scale or "standard") if self.request.prepare else None
+        if scaler is None:
             return
-        from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
-
-        scale = self.request.scale or "standard"
-        check_scale(scale)
-        scalers = {
-            "standard": StandardScaler(),
-            "robust": RobustScaler(unit_variance=True),
-            "range": MinMaxScaler(),
-        }
         with np.errstate(all="ignore"):
-            self._preparer = scalers[scale].fit(block)
+            self._preparer = scaler.fit(block)
         self.notes.append(
             f"{counted(len(self._names), 'column of numbers', 'columns of numbers')}, scaled by "
             f"the first {counted(len(block), 'row')}; the scale stays the same from then on."
@@ -430,36 +429,3 @@ def open_lines(path: Path) -> Any:
     if not os.access(path, os.R_OK):
         raise SidelightError(f"Cannot read {path}: permission denied.")
     return path.open("rb")
-
-
-def _method(request: EmbedRequest) -> Method:
-    method = catalog.get(request.method or DEFAULT, kind="embedding")
-    if method.tags.kind == "embedding" and hasattr(method.cls, "partial_fit"):
-        return method
-    able = [m.name for m in catalog.methods(kind="embedding") if hasattr(m.cls, "partial_fit")]
-    raise InvalidRequest(
-        f"{method.name} cannot add rows to a map that is there; these can: {', '.join(able)}."
-    )
-
-
-def _refuse_options(request: EmbedRequest) -> None:
-    """Refuse what is about a whole table."""
-    given = {
-        "constraints": ("--constraints", request.constraints),
-        "must_link": ("--must-link", request.must_link),
-        "cannot_link": ("--cannot-link", request.cannot_link),
-        "labels": ("--label-column", request.labels),
-        "truth": ("--truth-column", request.truth),
-        "anchors": ("--anchors", request.anchors),
-        "ignore": ("--ignore", request.ignore),
-        "kinds": ("--as", request.kinds),
-        "weights": ("--weight", request.weights),
-    }
-    for name, (option, value) in given.items():
-        if value is not None and value != () and value != {}:
-            raise InvalidRequest(
-                f"{worded(f'{name}=', option)} has no use for a stream, whose rows are not known "
-                "before they come; give the whole table."
-            )
-    if request.color is not None and not isinstance(request.color, str):
-        raise InvalidRequest("color must be the name of a column of the stream.")

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sidelight import catalog
 from sidelight._typing import Array
-from sidelight._words import counted, set_by, worded
+from sidelight._words import counted, worded
 from sidelight.catalog import Method
 from sidelight.constraints import Correspondences
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table, read_table
 from sidelight.io.inner import check_table_path, close_names, column_names, write_columns
-from sidelight.jobs._outputs import PathLike
+from sidelight.jobs._method import PathLike, timed_fit
 from sidelight.jobs._table._estimator import make_estimator
+from sidelight.jobs._table._features import scaler_for
 from sidelight.jobs._table._run import Outcome, names_out
-from sidelight.jobs._tell import Strong, Told, text_table
-from sidelight.preparation.inner import check_scale
-
-if TYPE_CHECKING:
-    from sidelight.jobs.embed._request import EmbedRequest
+from sidelight.jobs.embed._maps import map_method
+from sidelight.jobs.embed._request import WHOLE_TABLE, EmbedRequest, refuse_given
+from sidelight.report.inner import Strong, Told, text_table
 
 DEFAULT = "coordinated-views"
 #: Rows whose missing views are predicted at once: each has a covariance matrix.
@@ -319,8 +317,12 @@ def run_views(request: EmbedRequest) -> ViewsRun:
     >>> bool(np.abs(found.predictions()["c"][:80] - np.cos(3 * t)).max() < 0.2)
     True
     """
-    _refuse_options(request)
-    method = _method(request)
+    refuse_given(request, (*WHOLE_TABLE, "color"), "with several views")
+    method = map_method(
+        request.method or DEFAULT,
+        lambda one: "correspondences" in one.tags.knowledge,
+        "maps one table; these join views",
+    )
     views = [_read(path, request) for path in (request.data, *request.views)]
     known = request.correspondences
     if known is None:
@@ -332,30 +334,20 @@ def run_views(request: EmbedRequest) -> ViewsRun:
         known = Correspondences.read(
             known, ids=[view.ids for view in views], sizes=[view.n_rows for view in views]
         )
-    scalers = [_scaler(view.X, request) for view in views]
+    scale = (request.scale or "standard") if request.prepare else "none"
+    scalers = [scaler_for(scale) for _ in views]
     scaled = [
-        np.asarray(view.X if scaler is None else scaler.transform(view.X), dtype=np.float64)
+        np.asarray(view.X if scaler is None else scaler.fit_transform(view.X), dtype=np.float64)
         for view, scaler in zip(views, scalers, strict=True)
     ]
     estimator = make_estimator(method, settings=request.settings, seed=request.seed, k=request.k)
-    start = time.perf_counter()
-    with set_by(method.options):
-        estimator.fit(scaled, correspondences=known)
-    seconds = time.perf_counter() - start
+    seconds = timed_fit(method, estimator, scaled, correspondences=known)
     notes = [note for view in views for note in view.notes]
     notes += [counted(known.n_links, "correspondence") + " between the views.", *known.notes]
     request = replace(request, method=method.name)
     return ViewsRun(
         request, method, estimator, views, scaled, scalers, known, tuple(notes), seconds
     )
-
-
-def _method(request: EmbedRequest) -> Method:
-    method = catalog.get(request.method or DEFAULT, kind="embedding")
-    if "correspondences" not in method.tags.knowledge:
-        able = [m.name for m in catalog.methods(knowledge="correspondences")]
-        raise InvalidRequest(f"{method.name} maps one table; these join views: {', '.join(able)}.")
-    return method
 
 
 def _read(data: Any, request: EmbedRequest) -> Table:
@@ -378,37 +370,3 @@ def _read(data: Any, request: EmbedRequest) -> Table:
     return read_table(
         path, id_column=id_column, columns=columns, drop=[n for n in request.drop if n in names]
     )
-
-
-def _scaler(X: Any, request: EmbedRequest) -> Any:
-    """What scales the columns of a view and can be undone; None for columns as they are."""
-    if not request.prepare or request.scale == "none":
-        return None
-    from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
-
-    scale = request.scale or "standard"
-    check_scale(scale)
-    scalers = {
-        "standard": StandardScaler(),
-        "robust": RobustScaler(unit_variance=True),
-        "range": MinMaxScaler(),
-    }
-    return scalers[scale].fit(X)
-
-
-def _refuse_options(request: EmbedRequest) -> None:
-    given: Sequence[tuple[str, str, Any]] = (
-        ("constraints", "--constraints", request.constraints),
-        ("must_link", "--must-link", request.must_link),
-        ("cannot_link", "--cannot-link", request.cannot_link),
-        ("labels", "--label-column", request.labels),
-        ("truth", "--truth-column", request.truth),
-        ("anchors", "--anchors", request.anchors),
-        ("ignore", "--ignore", request.ignore),
-        ("color", "--color", request.color),
-        ("kinds", "--as", request.kinds),
-        ("weights", "--weight", request.weights),
-    )
-    for name, option, value in given:
-        if value is not None and value != () and value != {}:
-            raise InvalidRequest(f"{worded(f'{name}=', option)} has no use with several views.")

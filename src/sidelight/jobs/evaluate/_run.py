@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,10 @@ from sidelight.evaluation import constrained_scores
 from sidelight.exceptions import SidelightError, UnknownIds
 from sidelight.io import Table, read_labels, read_table
 from sidelight.io.inner import alike_hint, position_of, quoted
-from sidelight.jobs._outputs import PathLike
 from sidelight.jobs._parts import score_table, violation_lines
 from sidelight.jobs._result import Result
-from sidelight.jobs._tell import Told
 from sidelight.jobs.evaluate._request import EvaluateRequest
+from sidelight.report.inner import Told
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +44,6 @@ class EvaluateRun(Result):
     violations: Violations
     scores: dict[str, dict[str, float]]
     notes: tuple[str, ...]
-
-    @property
-    def inputs(self) -> Iterable[PathLike]:
-        """Files that were read."""
-        return self.request.inputs
 
     def facts(self) -> dict[str, Any]:
         """Return scores and violated statements as plain values."""

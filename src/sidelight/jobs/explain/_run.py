@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,13 +14,12 @@ from sidelight._words import counted
 from sidelight.explanation import Explanation, Profile, RuleSet, Trait
 from sidelight.explanation.inner import NUMBERS, TEXTS, percent, ratio, shown
 from sidelight.io.inner import check_readable, write_columns
-from sidelight.jobs._outputs import PathLike
 from sidelight.jobs._parts import MAX_CLUSTERS
 from sidelight.jobs._result import Result, Writer
 from sidelight.jobs._table._explain import explain, explanation_facts
 from sidelight.jobs._table._model import Model, load_model
-from sidelight.jobs._tell import Strong, Told, text_table
 from sidelight.jobs.explain._request import ExplainRequest
+from sidelight.report.inner import Strong, Told, text_table
 
 #: Largest number of traits of a cluster that are listed.
 MAX_TRAITS = 8
@@ -50,11 +49,6 @@ class ExplainRun(Result):
     def notes(self) -> tuple[str, ...]:
         """Decisions made on the way."""
         return tuple(self.explanation.notes)
-
-    @property
-    def inputs(self) -> Iterable[PathLike]:
-        """Files that were read."""
-        return self.request.inputs
 
     def facts(self) -> dict[str, Any]:
         """Return everything as plain values."""

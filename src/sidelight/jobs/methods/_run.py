@@ -10,8 +10,8 @@ from sidelight._fit.parameters import declared
 from sidelight.exceptions import InvalidRequest
 from sidelight.jobs._result import Result
 from sidelight.jobs._table._estimator import BASE
-from sidelight.jobs._tell import Strong, Told, text_table
 from sidelight.jobs.methods._request import MethodsRequest
+from sidelight.report.inner import Strong, Told, text_table
 from sidelight.tags import KINDS, KNOWLEDGE, Kind
 
 #: What a command takes first, and an option that most want, by the kind of the methods.

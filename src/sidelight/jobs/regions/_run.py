@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sidelight._fit.parameters import declared
 from sidelight._typing import FloatArray
-from sidelight._words import set_by, worded
+from sidelight._words import worded
 from sidelight.constraints import Relations, as_relations
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table
@@ -22,8 +20,10 @@ from sidelight.jobs._options import write_numbers
 from sidelight.jobs._table._request import prepare as prepare_rows
 from sidelight.jobs._table._request import several
 from sidelight.jobs._table._run import Prepared, Run
-from sidelight.jobs._tell import Told
 from sidelight.jobs.regions._request import RegionsRequest
+
+if TYPE_CHECKING:
+    from sidelight.report.inner import Page
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,68 +63,33 @@ class RegionsRun(Run):
         n_edges = None if self.relations is None else self.relations.n_edges
         return {**super()._cluster_facts(), "n_edges": n_edges, **own}
 
-    def _fill_report(self, path: Path) -> None:
-        from sidelight.jobs.regions._page import render_regions
-
-        told = self._report()
-        unused = ("color", "anchors", "growth", "remarks")
-        page = render_regions(
-            relations=self.relations,
-            coordinates=self.coordinates,
-            **{name: value for name, value in told.items() if name not in unused},
-        )
-        path.write_text(page, encoding="utf-8")
-
-    def tell(self) -> list[Told]:
-        """Return sizes, radii and centers, what sets the clusters apart and what they keep."""
-        from sidelight.jobs.regions._words import words
-
-        return words(self)
+    def page(self) -> Page:
+        page: Page = self.module("_page").page(self)
+        return page
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedRegions:
+class PreparedRegions(Prepared):
     """A request whose rows and graph are read, but which is not fitted.
 
     Attributes
     ----------
-    rows : Prepared
-        The rows, what is known about them, and the estimator.
+    request, method, estimator, data, X, preparer, knowledge, notes
+        As in :class:`Prepared`.
     relations : Relations or None
         The graph between the rows.
     coordinates : ndarray of shape (n_rows, 2) or None
         Their places on the map.
     """
 
-    rows: Prepared
-    relations: Relations | None
-    coordinates: FloatArray | None
+    relations: Relations | None = field(default=None, kw_only=True)
+    coordinates: FloatArray | None = field(default=None, kw_only=True)
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Decisions made so far, as sentences for the user."""
-        return self.rows.notes
+    def _fit_params(self) -> dict[str, Any]:
+        return {"relations": self.relations}
 
-    def tell(self) -> list[Told]:
-        """Return what became of the columns."""
-        return self.rows.tell()
-
-    def run(self) -> RegionsRun:
-        """Fit the estimator."""
-        given = self.rows
-        start = time.perf_counter()
-        estimator: Any = given.method.cls(**given.estimator.get_params(deep=False))
-        with set_by(given.method.options):
-            estimator.fit(given.X, constraints=given.knowledge, relations=self.relations)
-        return RegionsRun(
-            **{**vars(given), "estimator": estimator},
-            labels=estimator.labels_,
-            features=None,
-            feature_names=[],
-            seconds=time.perf_counter() - start,
-            relations=self.relations,
-            coordinates=self.coordinates,
-        )
+    def _result(self, estimator: Any) -> type[Run]:
+        return RegionsRun
 
 
 def prepare(request: RegionsRequest) -> PreparedRegions:
@@ -137,15 +102,18 @@ def prepare(request: RegionsRequest) -> PreparedRegions:
         )
     places = [name for name in named if name not in (request.columns or ())]
     asked = dataclasses.replace(request, k=None) if _searches(request.k) else request
-    rows = prepare_rows(asked, aside=places)
+    rows = prepare_rows(asked, aside=places, kind=PreparedRegions)
     relations, notes = _graph(request.edges, rows)
-    rows = dataclasses.replace(
+    found: Any = dataclasses.replace(
         rows,
         request=dataclasses.replace(request, raw=rows.request.raw),
         estimator=_with_number(rows, request.k),
         notes=(*rows.notes, *notes),
+        relations=relations,
+        coordinates=_coordinates(request, rows.data),
     )
-    return PreparedRegions(rows, relations, _coordinates(request, rows.data))
+    ready: PreparedRegions = found
+    return ready
 
 
 def _searches(k: Any) -> bool:

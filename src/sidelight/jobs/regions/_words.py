@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from sidelight._words import counted, format_number
 from sidelight.jobs._parts import MAX_CLUSTERS, ending, heading
-from sidelight.jobs._table._cluster_words import explanation_lines
-from sidelight.jobs._tell import TextTable, Told, text_table
+from sidelight.jobs._table._words import explanation_lines
+from sidelight.report.inner import TextTable, Told, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.regions._run import RegionsRun

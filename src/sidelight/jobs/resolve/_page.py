@@ -2,177 +2,181 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from markupsafe import Markup
 
-from sidelight._typing import IntArray
-from sidelight._words import counted, format_number, listed, statements
-from sidelight.constraints import Constraints
-from sidelight.pictures.relational._curve import ResolutionCurve, rates, threshold_of
-from sidelight.report.figures import figure
-from sidelight.report.page import (
-    SHOWN_MEMBERS,
-    agreement,
+from sidelight._words import counted, format_number
+from sidelight.jobs._graph_page import known_for_certain
+from sidelight.pictures.inner import rates
+from sidelight.report.inner import (
+    MAX_MEMBERS,
+    Cell,
+    Cluster,
+    Page,
+    agreement_card,
+    card,
+    figure,
+    html,
+    joined,
     largest_clusters,
-    render_page,
+    note,
+    notes,
+    row_id,
     row_names,
+    side,
     size_figure,
+    small,
+    strong,
+    table,
+    table_card,
+    text_table,
 )
-from sidelight.report.sections import Section, status
+
+if TYPE_CHECKING:
+    from sidelight.jobs.resolve._run import ResolveRun
 
 MAX_CHAINS = 8
 MAX_STEPS = 30
 MAX_DOUBTFUL = 20
 #: Kinds of merges, in words.
 KINDS = {"bootstrap": "nearly identical", "similar": "", "must-link": "known for certain"}
-#: Letters of a reference that are shown.
-MAX_LETTERS = 90
+#: Letters of a reference, and of an id, that are shown.
+MAX_LETTERS, MAX_ID = 90, 32
+#: Parts of a similarity.
+PARTS = ("attribute", "relational", "similarity")
 
 
-def render_resolution(
-    *,
-    estimator: Any,
-    ids: Any,
-    texts: Sequence[str],
-    constraints: Constraints,
-    blocking: Sequence[str],
-    doubtful: Mapping[str, Any] | None,
-    curve: ResolutionCurve | None = None,
-    truth: IntArray | None = None,
-    title: str | None = None,
-    settings: Mapping[str, Any] | None = None,
-    command: str | None = None,
-    seconds: float | None = None,
-) -> str:
-    """Return the report of entities as HTML.
-
-    Parameters
-    ----------
-    estimator : AttributeResolution, RelationalResolution or CollectiveResolution
-        Fitted.
-    ids : ndarray of shape (n_samples,) or None
-        Names of the references.
-    texts : sequence of str, one per reference
-        The compared columns of a reference as one text.
-    constraints : Constraints
-        What was known for certain; empty for nothing.
-    blocking : sequence of str
-        How the compared pairs were chosen, a sentence each.
-    doubtful : mapping of str to sequence, or None
-        Doubtful pairs: ``i``, ``j``, ``similarity``, ``attribute``, ``relational``, ``reason``.
-    curve : ResolutionCurve, default=None
-        Precision and recall over the threshold.
-    truth : ndarray of shape (n_samples,), default=None
-        Codes of the true entities, -1 where unknown.
-    title, settings, command, seconds
-        As for :func:`sidelight.report.render_report`.
-    """
-    labels = np.asarray(estimator.labels_)
-    n, n_entities = len(labels), len(np.unique(labels))
-    n_pairs = int(estimator.blocking_.n_pairs)
-    known = statements(constraints.counts)
-    sentence = f"{counted(n, 'reference')} to {counted(n_entities, 'entity', 'entities')}; "
-    sentence += f"{counted(n_pairs, 'pair')} compared"
-    sentence += f"; known for certain: {listed(known)}." if known else "."
-    cards = {
-        "sentence": sentence,
-        "status": status(None, f"{n - n_entities:,} references joined to others"),
-        "facts_of_its_own": [("Entities", f"{n_entities:,}"), ("Pairs", f"{n_pairs:,}")],
-        "n_colors": 1,
-        "chains": chains(estimator, ids, texts),
-        "doubtful": _doubtful(doubtful, ids, texts),
-        "curve": _rates(curve, threshold_of(estimator)),
-        "blocking": list(blocking),
-        "sizes": size_figure(labels, "entities"),
-        "scores": agreement(truth, labels, constraints),
-        "remarks": list(constraints.notes),
-    }
-    return render_page(
-        "page.html.j2",
-        cards,
-        style="page.css",
-        package=__package__,
-        estimator=estimator,
-        n_rows=n,
+def page(found: ResolveRun) -> Page:
+    """Return what the page of entities shows."""
+    n, n_pairs = len(found.labels), int(found.estimator.blocking_.n_pairs)
+    entities = counted(found.n_clusters, "entity", "entities")
+    sentence = f"{counted(n, 'reference')} to {entities}; {counted(n_pairs, 'pair')} compared"
+    compared = notes([*found.blocking_lines(), *found.knowledge.notes])
+    return found.page_of(
+        __package__,
         noun="References",
-        title=title,
-        settings=settings,
-        command=command,
-        seconds=seconds,
+        sentence=known_for_certain(found, sentence),
+        status=f"{n - found.n_clusters:,} references joined to others",
+        facts=[("Entities", f"{found.n_clusters:,}"), ("Pairs", f"{n_pairs:,}")],
+        settings={"groups": found.request.groups or "none"},
+        cards=[
+            _chains_card(found),
+            side(
+                card("Which pairs were compared", compared, size=""),
+                agreement_card(found),
+                size_figure(found.labels, "entities"),
+            ),
+            _rates(found),
+            _doubtful(found),
+        ],
     )
 
 
-def chains(estimator: Any, ids: Any, texts: Sequence[str]) -> list[Section]:
+# --- how entities came about --------------------------------------------------------------------
+
+
+def _chains_card(found: ResolveRun) -> Markup:
     """Return how the largest entities came about, merge by merge."""
-    merges, labels = estimator.merges_, np.asarray(estimator.labels_)
+    merges, texts = found.estimator.merges_, found.row_texts()
     first = np.asarray(merges["i"], np.int64)
-    entity = labels[first] if len(first) else first
-    found = []
-    for cluster in largest_clusters(labels, ids, MAX_CHAINS):
-        if cluster["size"] < 2:
+    entity = found.labels[first] if len(first) else first
+    chains: list[Markup] = []
+    for cluster in largest_clusters(found.labels, found.data.ids, MAX_CHAINS):
+        if cluster.size < 2:
             continue
-        steps = np.flatnonzero(entity == cluster["label"])
-        members = np.flatnonzero(labels == cluster["label"])[:SHOWN_MEMBERS]
-        cluster["references"] = [
-            {"id": name, "text": texts[row][:MAX_LETTERS]}
-            for name, row in zip(row_names(ids, members), members.tolist(), strict=True)
-        ]
-        cluster["steps"] = [_step(merges, step, ids) for step in steps[:MAX_STEPS].tolist()]
-        cluster["n_more_steps"] = len(steps) - len(cluster["steps"])
-        found.append(cluster)
-    return found
+        steps = np.flatnonzero(entity == cluster.label)
+        tables = [_references(cluster, found, texts), _steps(merges, steps, found.data.ids)]
+        form = "<details{}><summary>{}{}</summary>{}</details>"
+        name = strong(f"Entity {cluster.label}")
+        size = small(f"{cluster.size:,} references")
+        is_open = Markup("" if chains else " open")
+        chains.append(html(form, is_open, name, size, joined(filter(None, tables))))
+    shown = joined(chains) or note("No references were joined.")
+    return card("How the largest entities came about", shown, size="plot chains")
 
 
-def _step(merges: Mapping[str, Any], step: int, ids: Any) -> Section:
-    """Return one merge, and how it came about where the method records that."""
-    one, other = row_names(ids, [merges["i"][step], merges["j"][step]])
-    parts = {name: _share(merges[name][step]) for name in ("attribute", "relational", "similarity")}
+def _references(cluster: Cluster, found: ResolveRun, texts: list[str]) -> Markup:
+    rows = np.flatnonzero(found.labels == cluster.label)[:MAX_MEMBERS].tolist()
+    names = row_names(found.data.ids, rows)
+    cells: list[Any] = [
+        (row_id(name, MAX_ID), Cell(texts[row][:MAX_LETTERS], "members"))
+        for name, row in zip(names, rows, strict=True)
+    ]
+    if cluster.n_more:
+        cells.append((Cell(f"and {cluster.n_more:,} more", "quiet", span=2),))
+    return table(text_table("Reference", "Says", rows=cells, justify=("left",)))
+
+
+def _steps(merges: Any, steps: Any, ids: Any) -> Markup | None:
+    """Return the merges of an entity, and how each came about where the method records that."""
+    if not len(steps):
+        return None
+    cells: list[Any] = []
+    for step in steps[:MAX_STEPS].tolist():
+        one, other = row_names(ids, [merges["i"][step], merges["j"][step]])
+        attribute, relational, similarity = (_share(merges[name][step]) for name in PARTS)
+        names = (row_id(one, MAX_ID), row_id(other, MAX_ID))
+        how = Cell(_how(merges, step), "quiet")
+        cells.append((*names, attribute, relational, strong(similarity), how))
+    if len(steps) > MAX_STEPS:
+        cells.append((Cell(f"and {len(steps) - MAX_STEPS:,} more merges", "quiet", span=6),))
+    headers = ("Joined by the pair", "", "Attributes", "Relations", "Similarity", "")
+    sides = ("left", "left", "right", "right", "right", "left")
+    return table(text_table(*headers, rows=cells, justify=sides))
+
+
+def _how(merges: Any, step: int) -> str:
     kind = str(merges["kind"][step]) if "kind" in merges else ""
     how = KINDS.get(kind, kind)
     if "shared" in merges and merges["neighbors"][step]:
         shared = f"{int(merges['shared'][step])} of {int(merges['neighbors'][step])}"
         how = f"{how}{', ' if how else ''}{shared} neighbors shared"
-    return {"first": one, "second": other, "how": how, **parts}
+    return how
 
 
 def _share(value: Any) -> str:
     return f"{float(value):.3f}" if np.isfinite(value) else ""
 
 
-def _doubtful(pairs: Mapping[str, Any] | None, ids: Any, texts: Sequence[str]) -> list[Section]:
-    if pairs is None:
-        return []
-    found = []
-    for place in range(min(len(pairs["i"]), MAX_DOUBTFUL)):
-        rows = [int(pairs["i"][place]), int(pairs["j"][place])]
-        first, second = row_names(ids, rows)
-        found.append(
-            {
-                "first": first,
-                "second": second,
-                "texts": [texts[row][:MAX_LETTERS] for row in rows],
-                "reason": str(pairs["reason"][place]),
-                **{
-                    name: _share(pairs[name][place])
-                    for name in ("attribute", "relational", "similarity")
-                },
-            }
-        )
-    return found
+# --- what is in doubt ---------------------------------------------------------------------------
 
 
-def _rates(curve: ResolutionCurve | None, threshold: float | None) -> Section | None:
+def _doubtful(found: ResolveRun) -> Markup | None:
+    """Return the pairs nearest to the threshold, and what would decide them."""
+    pairs, texts, ids = found.doubtful(MAX_DOUBTFUL), found.row_texts(), found.data.ids
+    if not len(pairs["i"]):
+        return None
+
+    def reference(row: int) -> Markup:
+        said = html('<small class="members">{}</small>', texts[row][:MAX_LETTERS])
+        return html("{}<br>{}", row_id(row_names(ids, [row])[0], MAX_ID), said)
+
+    columns = (pairs[name].tolist() for name in ("i", "j", *PARTS, "reason"))
+    rows = [
+        (reference(i), reference(j), _share(a), _share(r), strong(_share(s)), str(reason))
+        for i, j, a, r, s, reason in zip(*columns, strict=True)
+    ]
+    headers = ("Reference", "Other reference", "Attributes", "Relations", "Similarity")
+    sides = ("left", "left", "right", "right", "right", "left")
+    shown = text_table(*headers, "What would decide it", rows=rows, justify=sides)
+    asked = html("Nearest to the threshold first. <code>sidelight ask</code> asks about them.")
+    return table_card("Doubtful pairs", shown, note(asked))
+
+
+def _rates(found: ResolveRun) -> Markup | None:
+    """Return precision and recall over the threshold."""
+    curve, threshold = found.curve, found.threshold
     if curve is None or not len(curve.thresholds):
         return None
+    at = curve.at(threshold)
+    here = 0.0 if at is None else float(curve.f1[at])
     best = curve.best
-    note = (
+    text = (
         f"A threshold stands for the run that stops there. Best F1: {curve.f1[best]:.3f} at "
-        f"{format_number(float(curve.thresholds[best]))}"
+        f"{format_number(float(curve.thresholds[best]))}; {here:.3f} at "
+        f"{format_number(threshold)}, the threshold of this run."
     )
-    if threshold is not None:
-        at = curve.at(float(threshold))
-        here = 0.0 if at is None else float(curve.f1[at])
-        note += f"; {here:.3f} at {format_number(float(threshold))}, the threshold of this run"
-    return figure("Precision and recall over the threshold", rates(curve, threshold), f"{note}.")
+    title = "Precision and recall over the threshold"
+    return figure(title, rates(curve, threshold), text, size="full")

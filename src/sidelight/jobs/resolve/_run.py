@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,22 +24,22 @@ from sidelight.io.inner import (
     column_texts,
     label_values,
     read_raw,
-    write_columns,
 )
 from sidelight.jobs._graph import GraphRun, read_columns
 from sidelight.jobs._method import (
+    check_different,
     check_takes,
     estimator_for,
     is_path,
     method_for,
     timed_fit,
+    with_options,
 )
-from sidelight.jobs._options import fields_of
+from sidelight.jobs._result import writer_of
 from sidelight.jobs._table._knowledge import read_knowledge
-from sidelight.jobs._tell import Told
 from sidelight.jobs.resolve._facts import doubtful_pairs
 from sidelight.jobs.resolve._request import ResolveRequest
-from sidelight.pictures.relational._curve import ResolutionCurve, curve_of, threshold_of
+from sidelight.pictures.inner import ResolutionCurve, curve_of, threshold_of
 from sidelight.preparation.inner import as_source
 
 #: The default where references occur in groups, and where they do not.
@@ -56,7 +56,7 @@ class ResolveRun(GraphRun):
 
     Attributes
     ----------
-    method, estimator, data, knowledge, seconds, notes, files
+    method, estimator, data, knowledge, seconds, notes
         As in every run about a graph: the fitted estimator, and what it was given.
     request : ResolveRequest
         What was asked for.
@@ -150,48 +150,21 @@ class ResolveRun(GraphRun):
     def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         return {
             **super().writers(spreadsheet_safe),
-            "entities": partial(self._fill_entities, spreadsheet_safe=spreadsheet_safe),
-            "doubtful": partial(self._fill_doubtful, spreadsheet_safe=spreadsheet_safe),
+            "entities": writer_of(self._entity_columns, spreadsheet_safe),
+            "doubtful": writer_of(self._doubtful_columns, spreadsheet_safe),
         }
 
-    def _fill_entities(self, path: Path, spreadsheet_safe: bool) -> None:
-        columns = {ID: self.data.row_ids, ENTITY: np.asarray(self.labels)}
-        write_columns(columns, path, spreadsheet_safe=spreadsheet_safe)
+    def _entity_columns(self) -> dict[str, Any]:
+        return {ID: self.data.row_ids, ENTITY: np.asarray(self.labels)}
 
-    def _fill_doubtful(self, path: Path, spreadsheet_safe: bool) -> None:
-        found = self.doubtful()
-        ids = self.data.row_ids
-        columns = {
+    def _doubtful_columns(self) -> dict[str, Any]:
+        found, ids = self.doubtful(), self.data.row_ids
+        return {
             name: ids[np.asarray(found[name], np.int64)]
             if name in ("i", "j")
             else np.asarray(found[name], dtype=str if name == "reason" else np.float64)
             for name in DOUBTFUL
         }
-        write_columns(columns, path, spreadsheet_safe=spreadsheet_safe)
-
-    def tell(self) -> list[Told]:
-        """Return which pairs were compared, the largest entities and the pairs in doubt."""
-        from sidelight.jobs.resolve._words import words
-
-        return words(self)
-
-    def _page(self) -> str:
-        from sidelight.jobs.resolve._page import render_resolution
-
-        return render_resolution(
-            estimator=self.estimator,
-            ids=self.data.ids,
-            texts=self.row_texts(),
-            constraints=self.knowledge,
-            blocking=self.blocking_lines(),
-            doubtful=self.doubtful(),
-            curve=self.curve,
-            truth=self.truth_codes,
-            title=self.title,
-            settings={"data": str(self.data.path), "groups": self.request.groups or "none"},
-            command=self.request.command_line(),
-            seconds=self.seconds,
-        )
 
 
 def prepare(request: ResolveRequest) -> ResolveRun:
@@ -213,7 +186,6 @@ def prepare(request: ResolveRequest) -> ResolveRun:
         knowledge=knowledge,
         seconds=seconds,
         notes=(*data.notes, *knowledge.notes),
-        files=tuple(request.inputs),
         request=request,
         table=table,
         groups=groups,
@@ -230,11 +202,7 @@ def _settings(request: ResolveRequest) -> dict[str, Any]:
         "relational_share": request.relational_share,
     }
     given = {name: value for name, value in own.items() if value is not None}
-    if both := [name for name in given if name in request.settings]:
-        name, option = both[0], fields_of(ResolveRequest)[both[0]].names[0]
-        where = worded(f"as {name}= and in settings", f"by {option} and by --set")
-        raise InvalidRequest(f"{name} is given twice: {where}.")
-    return {**request.settings, **given}
+    return with_options(request, given)
 
 
 def _comparison(name: str, how: Any) -> Any:
@@ -309,9 +277,7 @@ def _flat(keys: Sequence[Any]) -> list[Any]:
 def _check_roles(request: ResolveRequest, special: Sequence[str]) -> None:
     roles = [*special, request.id_column, request.truth]
     named = [name for name in roles if name is not None]
-    twice = [name for name in named if named.count(name) > 1]
-    if twice:
-        raise InvalidRequest(f"the column {twice[0]!r} cannot be two things at once.")
+    check_different(named)
     both = [name for name in request.compare if name in named]
     if both:
         raise InvalidRequest(

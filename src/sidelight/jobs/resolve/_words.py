@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sidelight._words import counted, format_number
-from sidelight.jobs._graph import graph_heading, largest_table
-from sidelight.jobs._parts import ending
-from sidelight.jobs._tell import Told, text_table
+from sidelight.jobs._graph import graph_words, largest_table
+from sidelight.report.inner import Told, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.resolve._run import ResolveRun
@@ -19,19 +18,16 @@ MAX_DOUBTFUL = 5
 def words(found: ResolveRun) -> list[Told]:
     """Return which pairs were compared, the largest entities and the pairs in doubt."""
     entities = counted(found.n_clusters, "entity", "entities")
-    parts: list[Told] = [
-        graph_heading(found, "reference", f"{entities} at the threshold {found.threshold:g}"),
-        *found.blocking_lines(),
-        largest_table(found, "Entity", "References"),
-        *_doubtful(found),
-        *ending(found.knowledge, found.violations, found.scores, found.data),
-    ]
+    largest = largest_table(found, "Entity", "References")
+    parts = [*found.blocking_lines(), largest, *_doubtful(found)]
+    text = f"{entities} at the threshold {found.threshold:g}"
+    told = graph_words(found, "reference", text, *parts)
     if (best := found.best) is not None:
-        parts.append(
+        told.append(
             f"Best pairwise F1 over the threshold: {best['f1']:.3f} at "
             f"{format_number(best['threshold'], 6)} (this run: {found.threshold:g})."
         )
-    return parts
+    return told
 
 
 def _doubtful(found: ResolveRun) -> list[Told]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,11 +10,10 @@ from typing import Any
 from sidelight._words import counted
 from sidelight.constraints import Constraints
 from sidelight.io import Table, read_table
-from sidelight.jobs._outputs import PathLike
 from sidelight.jobs._parts import knowledge_text
 from sidelight.jobs._result import Result, Writer
-from sidelight.jobs._tell import Told
 from sidelight.jobs.sample._request import SampleRequest
+from sidelight.report.inner import Told
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +38,6 @@ class SampleRun(Result):
     def notes(self) -> tuple[str, ...]:
         """Decisions made on the way."""
         return self.data.notes
-
-    @property
-    def inputs(self) -> Iterable[PathLike]:
-        """Files that were read."""
-        return self.request.inputs
 
     def facts(self) -> dict[str, Any]:
         """Return how many statements about how many rows were drawn."""

@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from sidelight._typing import FloatArray, IntArray
 from sidelight.exceptions import SidelightError
-from sidelight.pictures._run import Given, Partition, Run
-from sidelight.pictures.classes._decisions import (
+from sidelight.pictures.inner import (
     Decisions,
+    Given,
+    Partition,
+    Run,
     class_codes,
     class_names,
     fitted_decisions,

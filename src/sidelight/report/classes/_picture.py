@@ -2,40 +2,47 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from markupsafe import Markup
 
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted
-from sidelight.pictures._plane import rows_in_plane
-from sidelight.pictures._points import Mark, Points, Regions, regions_on
-from sidelight.pictures._projection import Projection
-from sidelight.pictures._run import shorten
-from sidelight.pictures._selection import Links, Selection
-from sidelight.pictures.classes._decisions import DOUBTFUL, class_codes
-from sidelight.pictures.svg._points import placed
-from sidelight.pictures.svg._render import svg_of
-from sidelight.report.classes._classified import ClassifiedRun
-from sidelight.report.sections import (
-    MAX_GROUPS,
-    Section,
-    chips,
-    colours,
-    for_script,
-    link_switches,
-    listed_statements,
-    picture_notes,
+from sidelight.pictures import Mark, Points, Regions
+from sidelight.pictures.inner import (
+    DOUBTFUL,
+    Links,
+    Projection,
+    Selection,
+    class_codes,
+    regions_on,
+    rows_in_plane,
+    shorten,
 )
+from sidelight.report.cards import MAX_GROUPS
+from sidelight.report.classes._classified import ClassifiedRun
+from sidelight.report.clusters import map_notes
+from sidelight.report.plot import by_groups, plot, plot_script
+from sidelight.report.tables import statements_card
 
 #: Places to the right and upwards at which regions are found out.
 REGIONS = (124, 68)
 
 
-def picture(run: ClassifiedRun) -> Section:
-    """Draw the rows, and list what was asked about pairs and groups."""
+class Drawn(NamedTuple):
+    """The map of the rows, its script, and what was asked of pairs and groups, one by one."""
+
+    map: Markup
+    script: Markup
+    statements: Markup | None
+
+
+def draw(run: ClassifiedRun) -> Drawn:
+    """Draw the rows, and list what was asked of pairs and groups; labels are in the picture."""
     plane = rows_in_plane(run)
     links, selection, projection = plane.links, plane.selection, plane.projection
-    rows = selection.rows
+    rows = plane.rows
     numbers = run.truth_numbers
     names = run.names if len(run.names) <= MAX_GROUPS else ()
     drawn = plane.points(
@@ -51,20 +58,24 @@ def picture(run: ClassifiedRun) -> Section:
         regions=_regions(run, projection),
         interactive=True,
     )
-    n_colours = max(len(run.names), int(numbers.max(initial=-1)) + 1)
-    return {
-        "scatter": Markup(svg_of(drawn)),
-        "axis_titles": projection.titles,
-        "notes": _notes(run, links, selection, drawn, projection.note),
-        **link_switches(selection.links),
-        "colours": Markup(colours(n_colours)),
-        "drawn": Markup(_about(run, selection)),
-        "class_chips": chips(run.clusters, np.arange(len(run.names))),
-        "n_hidden_classes": max(0, len(run.names) - MAX_GROUPS),
-        "truth_chips": [] if run.truth is None else chips(run.truth, numbers),
-        "n_hidden_truth": 0 if run.truth is None else max(0, len(numbers) - MAX_GROUPS),
-        **_pairs(run, links, selection),
-    }
+    colorings = [by_groups("cluster", "Classes found", run.clusters, label="Classes")]
+    if run.truth is not None:
+        colorings.append(by_groups("label", "True classes", run.truth, numbers))
+    card = plot(
+        "Map of the data",
+        drawn,
+        selection.links,
+        colorings,
+        axes=projection.titles,
+        notes=_notes(run, links, selection, drawn, projection.note),
+        marks_given=True,
+    )
+    listed = len(links) or run.constraints.has_groups
+    return Drawn(
+        card,
+        plot_script(run, rows, selection.links, run.truth, about=_about(run, rows)),
+        statements_card(run, links, selection, "Class") if listed else None,
+    )
 
 
 def _regions(run: ClassifiedRun, projection: Projection) -> Regions | None:
@@ -81,7 +92,7 @@ def _regions(run: ClassifiedRun, projection: Projection) -> Regions | None:
 def _notes(
     run: ClassifiedRun, links: Links, selection: Selection, drawn: Points, note: str
 ) -> list[str]:
-    notes = picture_notes(run, links, selection, note, placed(drawn).n_beyond)
+    notes = map_notes(run, links, selection, note, drawn)
     if run.stated.any():
         notes.append(f"Ringed: the {int(run.stated.sum()):,} rows whose class was given.")
     if run.doubtful.any():
@@ -94,9 +105,8 @@ def _notes(
     return notes
 
 
-def _about(run: ClassifiedRun, selection: Selection) -> str:
-    """What the script tells about points."""
-    links, rows = selection.links, selection.rows
+def _about(run: ClassifiedRun, rows: IntArray) -> list[list[str]]:
+    """Return what every drawn row says where it is pointed at."""
     names = run.names
     decisions, best = run.decisions, run.decisions.best_two
     about = []
@@ -108,20 +118,4 @@ def _about(run: ClassifiedRun, selection: Selection) -> str:
             alone = run.clusters.name(int(run.contrast.alone[row]))
             lines.append(f"on the labels alone: {shorten(alone)}")
         about.append(lines)
-    facts: Section = {
-        "ids": [shorten(name, 80) for name in run.row_names(rows)],
-        "about": about,
-        "links": np.column_stack([links.pairs, links.cannot, links.violated]).astype(int).tolist(),
-    }
-    if run.truth is not None:
-        facts["classes"] = [shorten(name) for name in run.truth.names]
-        facts["t"] = run.truth.codes[rows].tolist()
-    return for_script(facts)
-
-
-def _pairs(run: ClassifiedRun, links: Links, selection: Selection) -> Section:
-    """What was asked about pairs and groups, one by one; labels are in the picture."""
-    told = listed_statements(run, links, selection)
-    if not len(links) and not run.constraints.has_groups:
-        told["statements"] = []
-    return told
+    return about

@@ -9,15 +9,25 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from sidelight._words import format_number
-from sidelight.pictures._cells import STEPS
-from sidelight.pictures._palette import oklch_to_hex
-from sidelight.pictures._run import Given, Partition, known_classes
-from sidelight.pictures.maps._coloring import Coloring
-from sidelight.report.sections import MAX_GROUPS, Section, chips, colours
+from sidelight.pictures.inner import (
+    STEPS,
+    Coloring,
+    Given,
+    Partition,
+    known_classes,
+    oklch_to_hex,
+    shorten,
+)
+from sidelight.report.cards import html, joined
+from sidelight.report.page import themed
+from sidelight.report.plot import Coloring as Switch
+from sidelight.report.plot import by_groups
 
 #: Fewest different values that are drawn as a number.
 FEWEST_NUMBERS = 13
 LOST_STEPS = 6
+#: Letters of the name of a number in the legend.
+MAX_NAME = 40
 
 Codes = npt.NDArray[np.int64]
 
@@ -60,46 +70,53 @@ def lost_steps(n_lost: npt.NDArray[np.float64], k: int) -> Codes:
     return np.where(np.isnan(n_lost), -1, steps).astype(np.int64)
 
 
-def legends(coloring: Coloring | None, truth: Partition | None, measured: bool) -> Section:
-    """Legends of the map, and the style sheet that colors its points."""
+def switch_of(coloring: Coloring | None, truth: Partition | None, measured: bool) -> list[Switch]:
+    """Return what the points of the map can be colored by, with legends."""
+    choices = []
+    if coloring is None:
+        choices.append(Switch("cluster", "Plain", None))
+    elif coloring.ends is None:
+        choices.append(by_groups("cluster", coloring.name, coloring.groups))
+    else:
+        low, high = coloring.ends
+        key = ramp(f"{shorten(coloring.name, MAX_NAME)} {low}", high)
+        choices.append(Switch("cluster", coloring.name, _legend("cluster", key)))
+    if truth is not None:
+        choices.append(by_groups("label", "True classes", truth))
+    if measured:
+        key = ramp("none lost", "all lost", "e", LOST_STEPS)
+        choices.append(Switch("lost", "Neighbors lost", _legend("lost", key)))
+    return choices
+
+
+def _legend(value: str, key: Markup) -> Markup:
+    return html('<div class="legend for-{}">{}</div>', value, key)
+
+
+def ramp(low: str, high: str, letter: str = "s", n_steps: int = STEPS) -> Markup:
+    """Return a sequence of colors between its ends."""
+    steps = joined(html('<i class="{}{}"></i>', letter, step) for step in range(n_steps))
+    return html('<span class="ramp">{} {} {}</span>', low, steps, high)
+
+
+def ramps(coloring: Coloring | None, measured: bool) -> str:
+    """Return the style sheet of the colors that stand for numbers."""
     is_number = coloring is not None and coloring.ends is not None
-    n_groups = 1 if coloring is None else max(len(coloring.groups.names), 1)
-    n_classes = 0 if truth is None else len(truth.names)
-    css = colours(max(n_classes if is_number else n_groups, n_classes, 1))
     steps = ".k{n},.ramp .s{n},.nodes .s{n}" if is_number else ".ramp .s{n},.nodes .s{n}"
-    css += _ramp("s", steps, STEPS, _RAMPS)
+    css = _ramp("s", steps, STEPS, _RAMPS)
     if measured:
         css += _ramp("e", '[data-colour="lost"] .l{n},.ramp .e{n}', LOST_STEPS, _LOST)
         css += '[data-colour="lost"] .lx{--g:var(--faint)}'
-    shown = [] if coloring is None or is_number else _chips(coloring.groups)
-    return {
-        "colours": Markup(css),
-        "color_name": "" if coloring is None else coloring.name,
-        "color_ends": coloring.ends if coloring is not None else None,
-        "color_steps": STEPS,
-        "lost_steps": LOST_STEPS,
-        "chips": shown,
-        "n_hidden": 0 if coloring is None else max(0, n_groups - MAX_GROUPS),
-        "class_chips": [] if truth is None else _chips(truth),
-        "n_hidden_classes": max(0, n_classes - MAX_GROUPS),
-        "measured": measured,
-    }
+    return css
 
 
-def _chips(groups: Partition) -> list[Section]:
-    return chips(groups, np.arange(len(groups.names)))
+def _ramp(variable: str, selectors: str, n_steps: int, ends: Any) -> str:
+    """Return the style sheet of a sequence of colors."""
 
-
-def _ramp(variable: str, selectors: str, n_steps: int, ramps: Any) -> str:
-    """Style sheet of a sequence of colors, for both kinds of page."""
-
-    def variables(mode: str) -> str:
-        low, high = (np.array(end) for end in ramps[mode])
+    def variables(mode: str) -> dict[str, str]:
+        low, high = (np.array(end) for end in ends[mode])
         steps = (low + (high - low) * n / (n_steps - 1) for n in range(n_steps))
-        return "".join(f"--{variable}{n}:{oklch_to_hex(*c)};" for n, c in enumerate(steps))
+        return {f"{variable}{n}": oklch_to_hex(*color) for n, color in enumerate(steps)}
 
-    rules = "".join(f"{selectors.format(n=n)}{{--g:var(--{variable}{n})}}" for n in range(n_steps))
-    return (
-        f":root{{{variables('light')}}}"
-        f"@media screen and (prefers-color-scheme:dark){{:root{{{variables('dark')}}}}}{rules}"
-    )
+    rules = (f"{selectors.format(n=n)}{{--g:var(--{variable}{n})}}" for n in range(n_steps))
+    return themed("".join(rules), {mode: variables(mode) for mode in ("light", "dark")})

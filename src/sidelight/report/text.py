@@ -27,7 +27,7 @@ class TextTable:
     headers : tuple of str
         Headings of the columns.
     rows : tuple of tuples
-        Cells; anything but text is shown by ``str``.
+        Cells; anything but text is shown by ``str``, and :class:`Strong` texts in bold.
     title : str
         Heading of the table; empty for none.
     justify : tuple of {"left", "right"}
@@ -62,8 +62,22 @@ def text_table(
     **layout: Any,
 ) -> TextTable:
     """Make a table; by default columns after the first are numbers, to the right."""
-    cells = tuple(tuple(row) for row in rows)
+    cells = tuple(row if isinstance(row, tuple) else tuple(row) for row in rows)
     return TextTable(headers, cells, title, tuple(justify), **layout)
+
+
+def first_rows(
+    rows: Iterable[Sequence[object]], most: int, rest: str = "more", of: int | None = None
+) -> list[Sequence[object]]:
+    """Return the first rows, and a last one that says how many there are besides.
+
+    ``of`` is the number of all rows where not all are given.
+    """
+    shown = list(rows)
+    hidden = (len(shown) if of is None else of) - most
+    if hidden <= 0:
+        return shown
+    return [*shown[:most], (f"and {hidden:,} {rest}", *[""] * (len(shown[0]) - 1))]
 
 
 def plain_line(line: Line) -> str:
@@ -82,15 +96,17 @@ def _html(one: Told) -> str:
     if not plain_line(one).strip():
         return ""
     parts = (one,) if isinstance(one, str) else one
-    texts = (
-        f"<b>{escape(part)}</b>" if isinstance(part, Strong) else escape(part) for part in parts
-    )
-    return f"<p>{''.join(texts)}</p>"
+    return f"<p>{''.join(map(_part, parts))}</p>"
+
+
+def _part(value: object) -> str:
+    text = escape(str(value))
+    return f"<b>{text}</b>" if isinstance(value, Strong) else text
 
 
 def _html_table(table: TextTable) -> str:
     def cell(tag: str, column: int, value: object) -> str:
-        return f'<{tag} style="text-align:{table.side(column)}">{escape(str(value))}</{tag}>'
+        return f'<{tag} style="text-align:{table.side(column)}">{_part(value)}</{tag}>'
 
     def line(tag: str, values: Sequence[object]) -> str:
         cells = (cell(tag, column, value) for column, value in enumerate(values))

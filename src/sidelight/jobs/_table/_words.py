@@ -13,10 +13,10 @@ from sidelight.jobs._parts import (
     heading,
     size_table,
 )
-from sidelight.jobs._tell import Told, text_table
+from sidelight.report.inner import Told, text_table
 
 
-def cluster_words(found: Any) -> list[Told]:
+def words(found: Any) -> list[Told]:
     """Return sizes of the clusters, what they are, and which statements they keep."""
     estimator, sizes, classes = found.estimator, found.sizes, found.class_names
     ended = "converged" if estimator.converged_ else "not converged"
@@ -60,11 +60,13 @@ def _least_text(least: list[int]) -> str:
     return f"{least[0]:,}" if min(least) == max(least) else f"{min(least):,} to {max(least):,}"
 
 
-def explanation_lines(found: Any) -> list[Told]:
+def explanation_lines(
+    found: Any, title: str = "What sets them apart (`sidelight explain` tells more):"
+) -> list[Told]:
     """Return what sets the clusters apart, a line each; nothing for very many."""
     if not 1 < len(found.sizes) <= MAX_CLUSTERS:
         return []
     from sidelight.explanation import brief
 
     lines = [f"  {line}" for line in brief(found.explanation)]
-    return ["What sets them apart (`sidelight explain` tells more):", *lines]
+    return [title, *lines]
