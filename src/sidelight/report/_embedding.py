@@ -20,7 +20,6 @@ from sidelight.pictures._run import Given, Partition, sample_rows, shorten
 from sidelight.pictures._selection import MAX_LINES, MAX_POINTS, Links, fill_up
 from sidelight.pictures.svg._points import group_class
 from sidelight.report._mapped import order_of_pairs, pairs_before_and_after
-from sidelight.report._measures import residual_variance_of
 from sidelight.report.cards import (
     MAX_NAME,
     Panel,
@@ -40,6 +39,7 @@ from sidelight.report.cards import (
 from sidelight.report.maps._colors import Coloring, coloring_of, lost_steps, ramps, switch_of
 from sidelight.report.maps._grids import grid_card
 from sidelight.report.maps._growth import growth_cards
+from sidelight.report.measures import residual_variance_of
 from sidelight.report.page import Page, objective_panel
 from sidelight.report.plot import beyond, plot, plot_script
 from sidelight.report.text import text_table

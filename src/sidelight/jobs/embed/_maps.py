@@ -100,7 +100,7 @@ def map_quality(estimator: Any, X: Any, places: Array) -> dict[str, float]:
         Their coordinates, NaN for rows that have none.
     """
     from sidelight.evaluation import map_scores
-    from sidelight.report._measures import residual_variance_of
+    from sidelight.report.measures import residual_variance_of
 
     rows = np.flatnonzero(np.isfinite(places).all(axis=1))
     if len(rows) > MAX_MEASURED:
