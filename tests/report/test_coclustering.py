@@ -18,7 +18,7 @@ from sidelight.datasets import make_purchases
 from sidelight.evaluation import jump_number
 from sidelight.io import Table
 from sidelight.jobs import CoclusterRequest
-from sidelight.jobs.cocluster._facts import broken_cross_links, describe
+from sidelight.jobs.cocluster._facts import Described, broken_cross_links
 from sidelight.jobs.cocluster._run import CoclusterRun
 from sidelight.pictures.coclustering._blocks import binned, table_blocks, timeline
 from sidelight.pictures.coclustering._pictures import table_cells
@@ -207,7 +207,7 @@ def test_clusters_of_columns_of_another_number(parse):
     bought = make_purchases(30, 12, random_state=1)
     model = InformationCoclustering(2, n_column_clusters=4, random_state=0)
     model.fit(bought.X.astype(float))
-    told = describe(model, bought.X)
+    told = Described(model, bought.X)
     assert told.blocks.density.shape == (2, 4)
     assert told.blocks.own.any()
     np.testing.assert_array_equal(told.blocks.own, told.blocks.density > told.blocks.overall)

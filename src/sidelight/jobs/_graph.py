@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sidelight._words import counted, format_number, worded
+from sidelight._words import format_number
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table, read_table
 from sidelight.io.inner import table_of_columns
 from sidelight.jobs._labeled import LabeledRun
-from sidelight.jobs._parts import ending
+from sidelight.jobs._parts import ending, heading
 from sidelight.jobs._table._features import IN_MEMORY, is_frame
 from sidelight.preparation.inner import as_source
-from sidelight.report.text import Strong, TextTable, Told, text_table
+from sidelight.report.text import TextTable, Told, text_table
 
 #: Clusters that the terminal lists.
 MAX_LISTED = 10
@@ -28,23 +28,10 @@ OPTIMAL = "proven optimal"
 
 def objects_table(ids: Any, n_objects: int, path: Path, nodes: Table | None = None) -> Table:
     """Return a table of objects without attributes; ``nodes`` has their true classes."""
-    known = {} if nodes is None else {"truth": nodes.truth, "truth_column": nodes.truth_column}
-    return Table(np.empty((n_objects, 0)), ids, (), path, **known)
-
-
-def read_objects(
-    nodes: Any, *, id_column: str | None, truth: str | None = None, source: str | None = None
-) -> Table:
-    """Read ids of objects, their true classes, and (as labels) their sources."""
-    data = _read(
-        nodes, "objects", id_column=id_column, truth_column=truth, label_column=source, columns=[]
-    )
-    if data.ids is None:
-        raise InvalidRequest(
-            f"no column of {data.path} names the objects; say which one does with "
-            f"{worded('id_column=', '--id-column')}."
-        )
-    return data
+    data = Table(np.empty((n_objects, 0)), ids, (), path)
+    if nodes is None:
+        return data
+    return replace(data, truth=nodes.truth, truth_column=nodes.truth_column)
 
 
 def read_columns(data: Any, what: str, **roles: Any) -> Table:
@@ -53,7 +40,7 @@ def read_columns(data: Any, what: str, **roles: Any) -> Table:
     ``roles`` are ``id_column``, ``truth_column``, ``columns`` and ``drop`` of
     :func:`sidelight.io.read_table`.
     """
-    found = _read(data, what, as_columns=True, **roles)
+    found = read_roles(data, what, as_columns=True, **roles)
     if found.columns is None:
         raise SidelightError(
             f"{found.path} has no names of columns; give the {what} as a table (.csv, .tsv, "
@@ -62,7 +49,8 @@ def read_columns(data: Any, what: str, **roles: Any) -> Table:
     return found
 
 
-def _read(data: Any, what: str, *, as_columns: bool = False, **roles: Any) -> Table:
+def read_roles(data: Any, what: str, *, as_columns: bool = False, **roles: Any) -> Table:
+    """Read columns that have roles from a file or a data frame, as :func:`read_columns` does."""
     if isinstance(data, str | os.PathLike):
         return read_table(data, as_columns=as_columns, **roles)
     if not is_frame(data):
@@ -93,13 +81,9 @@ def gap_text(estimator: Any) -> str:
 
 def graph_words(found: GraphRun, noun: str, text: str, *parts: Told) -> list[Told]:
     """Return method, data, number of objects and what came out, parts, and what was kept."""
-    size = counted(found.data.n_rows, noun)
-    heading = (
-        Strong(type(found.estimator).__name__),
-        f" on {found.data.path}: {size}, {text} in {found.seconds:.2f} s",
-    )
+    first = heading(found.estimator, found.data, f", {text} in {found.seconds:.2f} s", noun)
     kept = ending(found.knowledge, found.violations, found.scores, found.data)
-    return [heading, *parts, *kept]
+    return [first, *parts, *kept]
 
 
 def largest_table(found: GraphRun, noun: str, many: str) -> TextTable:

@@ -20,20 +20,9 @@ def known_for_certain(found: GraphRun, sentence: str) -> str:
 def signs_card(
     title: str, blocks: SignBlocks, ids: object, key: tuple[str, ...], text: str
 ) -> Markup:
-    """Return the sign matrix.
+    """Return the sign matrix, with ``text`` on how to read it.
 
-    Parameters
-    ----------
-    title : str
-        Heading of the card.
-    blocks : SignBlocks
-        The objects in their order, with signs between them.
-    ids : sequence or None
-        Names of the objects; without any their positions.
-    key : tuple of str
-        What a sign for, a sign against and a disagreement mean.
-    text : str
-        How to read it, and what is not shown.
+    ``key`` says what a sign for, a sign against and a disagreement mean.
     """
     colors = zip(("together", "apart", "wrong"), key, strict=True)
     entries = (html('<span><i class="{}"></i>{}</span>', color, says) for color, says in colors)
@@ -53,26 +42,11 @@ def partition_page(
     below: tuple[Markup | None, ...],
     largest: str,
 ) -> Page:
-    """Return the page of a partition.
+    """Return the page of a partition with its cost and the least that any could have.
 
-    Parameters
-    ----------
-    found : GraphRun
-        The partition, with its cost and the least that any could have.
-    noun : str
-        What a row is, such as ``"object"``.
-    given : tuple of str
-        What the partition is made of: name of the fact, and number with a noun.
-    signs : Markup
-        The sign matrix.
-    cost : str
-        What the cost is.
-    asked : Markup
-        Card about what was given.
-    below : tuple of Markup or None
-        Cards between these and the largest clusters.
-    largest : str
-        Size of the card of the largest clusters.
+    ``noun`` is what a row is, ``given`` what the partition is made of (name of the fact, number
+    with a noun), ``signs``, ``cost`` and ``asked`` the sign matrix, what the cost is, and the card
+    about what was given. The card of the ``largest`` clusters, of that size, is the last one.
     """
     name, counts = given
     gap = gap_text(found.estimator)

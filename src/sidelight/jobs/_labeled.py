@@ -55,6 +55,21 @@ class FittedRun(Reported):
         """Return what the estimator found, by name; None for what it has not."""
         return {name: getattr(self.estimator, f"{name}_", None) for name in names}
 
+    def facts(self) -> dict[str, Any]:
+        """Return what came out as plain values."""
+        return {
+            "data": str(self.data.path),
+            "method": self.method.name,
+            "parameters": self.estimator.get_params(deep=False),
+            "n_rows": self.data.n_rows,
+            "seconds": self.seconds,
+            **self._own_facts(),
+        }
+
+    def _own_facts(self) -> dict[str, Any]:
+        """Return the facts that only this job has."""
+        raise NotImplementedError
+
     def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         fill_labels = partial(self._fill_labels, spreadsheet_safe=spreadsheet_safe)
         return {"labels": fill_labels, "report": self._fill_report}
@@ -110,18 +125,9 @@ class LabeledRun(FittedRun):
     def facts(self) -> dict[str, Any]:
         """Return what came out as plain values."""
         return {
-            "data": str(self.data.path),
-            "method": self.method.name,
-            "parameters": self.estimator.get_params(deep=False),
-            "n_rows": self.data.n_rows,
+            **super().facts(),
             "n_clusters": self.n_clusters,
-            "seconds": self.seconds,
             "knowledge": self.knowledge.counts,
             "violations": self.violations.as_dict(),
             "scores": self.scores or None,
-            **self._own_facts(),
         }
-
-    def _own_facts(self) -> dict[str, Any]:
-        """Return the facts that only this job has."""
-        raise NotImplementedError

@@ -85,7 +85,7 @@ def html(form: str, *values: object, **named: object) -> Markup:
 
 def joined(parts: Iterable[object], between: str = "") -> Markup:
     """Put parts behind each other."""
-    return Markup(between).join(parts)
+    return Markup(between).join(map(escape, parts))
 
 
 # --- cards --------------------------------------------------------------------------------------

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -65,36 +66,92 @@ class Cocluster:
 
 @dataclass(frozen=True, eq=False)
 class Described:
-    """All that page, command line and notebook tell about a co-clustering.
+    """All that page, command line and notebook show of a co-clustering.
 
     Attributes
     ----------
-    blocks : TableBlocks
-        The table in the order of its clusters.
-    coclusters : tuple of Cocluster
-        By label.
-    measures : dict of str to float
-        By the names of ``MEASURES``.
-    column_weight : ndarray of shape (n_columns,)
-        Weight of every column in its cluster; 0 for those of none.
-    uncovered_rows, uncovered_columns : ndarray
-        Positions of those of no cluster.
-    row_reasons, column_reasons : dict of int to str
-        Why they are in none, by position, where the method knows.
-    row_line, column_line : Timeline or None
-        Runs along the orders of the two sides.
+    estimator : CDKMeans or InformationCoclustering
+        Fitted; has ``labels_`` and ``column_labels_``.
+    X : ndarray or sparse matrix of shape (n_rows, n_columns)
+        The zeros and ones.
+    row_order, column_order : Ordering or None
+        Orders of the two sides.
     """
 
-    blocks: TableBlocks
-    coclusters: tuple[Cocluster, ...]
-    measures: dict[str, float]
-    column_weight: FloatArray
-    uncovered_rows: IntArray
-    uncovered_columns: IntArray
-    row_reasons: dict[int, str]
-    column_reasons: dict[int, str]
-    row_line: Timeline | None
-    column_line: Timeline | None
+    estimator: Any
+    X: Any
+    row_order: Ordering | None = None
+    column_order: Ordering | None = None
+
+    @cached_property
+    def _sides(self) -> tuple[IntArray, IntArray]:
+        """Clusters of the rows, and of the columns."""
+        return np.asarray(self.estimator.labels_), np.asarray(self.estimator.column_labels_)
+
+    @cached_property
+    def _weights(self) -> tuple[FloatArray, FloatArray]:
+        """Weights of rows and columns in every cluster; shares of ones where a method has none."""
+        if hasattr(self.estimator, "row_weights_"):
+            return np.asarray(self.estimator.row_weights_), np.asarray(
+                self.estimator.column_weights_
+            )
+        labels, column_labels = self._sides
+        n_clusters = max(int(labels.max(initial=0)), int(column_labels.max(initial=0))) + 1
+        rows = np.stack([labels == cluster for cluster in range(n_clusters)]).astype(np.float64)
+        columns = np.asarray((self.X.T @ rows.T).T)
+        columns = columns / np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
+        return rows, columns / np.maximum(columns.sum(axis=0), 1e-300)
+
+    @cached_property
+    def blocks(self) -> TableBlocks:
+        """The table in the order of its clusters."""
+        row_weights, column_weights = self._weights
+        paired = is_paired(self.estimator)
+        return table_blocks(
+            self.X,
+            *self._sides,
+            paired=paired,
+            row_order=self.row_order,
+            column_order=self.column_order,
+            row_weights=row_weights,
+            column_weights=column_weights if paired else None,
+        )
+
+    @cached_property
+    def coclusters(self) -> tuple[Cocluster, ...]:
+        """Rows and columns that go together, by the label of the rows."""
+        row_weights, column_weights = self._weights
+        return _coclusters(self.blocks, row_weights, column_weights, *self._sides)
+
+    @cached_property
+    def measures(self) -> dict[str, float]:
+        """Measures by the names of ``MEASURES``."""
+        return _measures(self.estimator, self.X, self.lines)
+
+    @cached_property
+    def column_weight(self) -> FloatArray:
+        """Weight of every column in its cluster; 0 for those of none."""
+        column_labels, weights = self._sides[1], self._weights[1]
+        own = weights.max(axis=0)  # in the cluster of rows that has most of the column
+        if self.blocks.paired:
+            own = weights[np.maximum(column_labels, 0), np.arange(len(column_labels))]
+        return np.where(column_labels >= 0, own, 0.0)
+
+    @property
+    def uncovered(self) -> dict[str, IntArray]:
+        """Positions of the rows, and of the columns, of no cluster."""
+        rows, columns = (np.flatnonzero(labels < 0) for labels in self._sides)
+        return {"row": rows, "column": columns}
+
+    @cached_property
+    def lines(self) -> dict[str, Timeline]:
+        """Runs along the orders of the sides that have one."""
+        orders = {"row": self.row_order, "column": self.column_order}
+        return {
+            side: timeline(labels, order)
+            for (side, order), labels in zip(orders.items(), self._sides, strict=True)
+            if order is not None
+        }
 
     @property
     def column_sizes(self) -> dict[str, int]:
@@ -106,13 +163,14 @@ class Described:
     def because(self, ids: Any, names: Sequence[str]) -> list[str]:
         """Sentences about rows and columns of no cluster, by name and with the reason."""
         found = []
-        for uncovered, known, noun, reasons in (
-            (self.uncovered_rows, ids, "row", self.row_reasons),
-            (self.uncovered_columns, names, "column", self.column_reasons),
-        ):
+        known_names = {"row": ids, "column": names}
+        for noun, uncovered in self.uncovered.items():
+            reasons = dict(getattr(self.estimator, f"uncovered_{noun}s_", {}))
             by_reason: dict[str, list[Any]] = {}
             for place in uncovered.tolist():
-                by_reason.setdefault(reasons.get(place, ""), []).append(_plain(known[place]))
+                by_reason.setdefault(reasons.get(place, ""), []).append(
+                    _plain(known_names[noun][place])
+                )
             for reason, alike in by_reason.items():
                 verb = "is" if len(alike) == 1 else "are"
                 some = f"{counted(len(alike), noun)} {verb} in no cluster: {quoted(alike)}"
@@ -130,70 +188,6 @@ class Described:
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
-
-
-def describe(
-    estimator: Any,
-    X: Any,
-    *,
-    row_order: Ordering | None = None,
-    column_order: Ordering | None = None,
-) -> Described:
-    """Describe a fitted co-clustering.
-
-    Parameters
-    ----------
-    estimator : CDKMeans or InformationCoclustering
-        Fitted; has ``labels_`` and ``column_labels_``.
-    X : ndarray or sparse matrix of shape (n_rows, n_columns)
-        The zeros and ones.
-    row_order, column_order : Ordering, default=None
-        Orders of the two sides.
-    """
-    labels, column_labels = np.asarray(estimator.labels_), np.asarray(estimator.column_labels_)
-    row_weights, column_weights = _weights(estimator, X, labels)
-    paired = is_paired(estimator)
-    blocks = table_blocks(
-        X,
-        labels,
-        column_labels,
-        paired=paired,
-        row_order=row_order,
-        column_order=column_order,
-        row_weights=row_weights,
-        column_weights=column_weights if paired else None,
-    )
-    lines = [
-        None if order is None else timeline(values, order)
-        for values, order in ((labels, row_order), (column_labels, column_order))
-    ]
-    covered = column_labels >= 0
-    own = column_weights.max(axis=0)  # in the cluster of rows that has most of the column
-    if paired:
-        own = column_weights[np.maximum(column_labels, 0), np.arange(len(column_labels))]
-    return Described(
-        blocks=blocks,
-        coclusters=_coclusters(blocks, row_weights, column_weights, labels, column_labels),
-        measures=_measures(estimator, X, lines[0], lines[1]),
-        column_weight=np.where(covered, own, 0.0),
-        uncovered_rows=np.flatnonzero(labels < 0),
-        uncovered_columns=np.flatnonzero(~covered),
-        row_reasons=dict(getattr(estimator, "uncovered_rows_", {})),
-        column_reasons=dict(getattr(estimator, "uncovered_columns_", {})),
-        row_line=lines[0],
-        column_line=lines[1],
-    )
-
-
-def _weights(estimator: Any, X: Any, labels: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Weights of rows and columns in every cluster; shares of ones where a method has none."""
-    if hasattr(estimator, "row_weights_"):
-        return np.asarray(estimator.row_weights_), np.asarray(estimator.column_weights_)
-    n_clusters = max(int(labels.max(initial=0)), int(estimator.column_labels_.max(initial=0))) + 1
-    rows = np.stack([labels == cluster for cluster in range(n_clusters)]).astype(np.float64)
-    columns = np.asarray((X.T @ rows.T).T) / np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
-    columns = columns / np.maximum(columns.sum(axis=0), 1e-300)
-    return rows, columns
 
 
 def _coclusters(
@@ -232,9 +226,7 @@ def _heaviest(weights: FloatArray, members: Any) -> tuple[tuple[int, float], ...
     return tuple((int(place), float(weights[place])) for place in order)
 
 
-def _measures(
-    estimator: Any, X: Any, row_line: Timeline | None, column_line: Timeline | None
-) -> dict[str, float]:
+def _measures(estimator: Any, X: Any, lines: Mapping[str, Timeline]) -> dict[str, float]:
     from sidelight.evaluation import (
         cocluster_information,
         cocluster_information_loss,
@@ -247,9 +239,7 @@ def _measures(
         "information": cocluster_information(X, *sides),
         "information_loss": cocluster_information_loss(X, *sides),
     }
-    for name, line in (("row_jumps", row_line), ("column_jumps", column_line)):
-        if line is not None:
-            found[name] = float(line.n_jumps)
+    found |= {f"{side}_jumps": float(line.n_jumps) for side, line in lines.items()}
     stability = getattr(estimator, "restarts_", None)
     if stability is not None and len(stability["row_agreement"]) > 1:
         for side in ("row", "column"):

@@ -9,10 +9,9 @@ import numpy as np
 from markupsafe import Markup
 
 from sidelight._words import STATEMENTS, counted, listed, statements
-from sidelight.constraints import Ordering
 from sidelight.jobs.cocluster._facts import Cocluster
 from sidelight.pictures._run import shorten
-from sidelight.pictures.coclustering._blocks import Timeline, bin_note, binned
+from sidelight.pictures.coclustering._blocks import bin_note, binned
 from sidelight.pictures.coclustering._pictures import cluster_lanes, table_cells
 from sidelight.report.cards import (
     MAX_GROUPS,
@@ -88,8 +87,8 @@ def page(found: CoclusterRun) -> Page:
                 card("In no cluster", notes(uncovered), size="") if uncovered else None,
                 agreement_card(found),
             ),
-            _line(described.row_line, found.row_order, names, "row"),
-            _line(described.column_line, found.column_order, columns, "column"),
+            _line("row", found, names),
+            _line("column", found, columns),
             _coclusters(described.coclusters, names, columns),
             _density(found, is_alone=not broken and objective is None),
             figures(objective, size="narrow-half"),
@@ -122,14 +121,12 @@ def _status(found: CoclusterRun, kinds: Sequence[Tally]) -> tuple[bool | None, s
     if violated:
         stated = sum(tally.stated for tally in kinds)
         return False, f"{violated:,} of {stated:,} statements violated"
-    alone = len(described.uncovered_rows) + len(described.uncovered_columns)
-    if alone:
+    if alone := sum(map(len, described.uncovered.values())):
         return None, f"{counted(alone, 'row or column', 'rows and columns')} in no cluster"
     if kinds:
         return True, "All statements hold"
-    lines = [line for line in (described.row_line, described.column_line) if line is not None]
-    if lines:
-        jumps = sum(line.n_jumps for line in lines)
+    if described.lines:
+        jumps = sum(line.n_jumps for line in described.lines.values())
         return jumps == 0 or None, f"{counted(jumps, 'jump')} along the order"
     return None, "Nothing was known"
 
@@ -207,11 +204,10 @@ def _table(found: CoclusterRun, names: Sequence[str]) -> Markup:
     return figure(title, picture, html('<p class="block-key">{}</p>', entries), text, size="plot")
 
 
-def _line(
-    line: Timeline | None, order: Ordering | None, names: Sequence[str], noun: str
-) -> Markup | None:
-    """Return the clusters along an order, where there is one."""
-    if line is None or order is None:
+def _line(noun: str, found: CoclusterRun, names: Sequence[str]) -> Markup | None:
+    """Return the clusters along the order of a side, where it has one."""
+    line, order = found.described.lines.get(noun), getattr(found, f"{noun}_order")
+    if line is None:
         return None
     jumps = counted(line.n_jumps, "jump")
     text = f"{jumps}: a triangle marks where a cluster comes again after it was left. "

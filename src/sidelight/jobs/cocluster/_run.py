@@ -24,7 +24,7 @@ from sidelight.jobs._options import fields_of
 from sidelight.jobs._table._estimator import make_estimator
 from sidelight.jobs._table._knowledge import knowledge_about
 from sidelight.jobs._table._model import Model, fill_model
-from sidelight.jobs.cocluster._facts import Described, broken_cross_links, describe
+from sidelight.jobs.cocluster._facts import Described, broken_cross_links
 from sidelight.jobs.cocluster._knowledge import (
     column_knowledge,
     cross_knowledge,
@@ -85,9 +85,7 @@ class CoclusterRun(LabeledRun):
     @cached_property
     def described(self) -> Described:
         """Blocks, measures and heaviest columns, as the report shows them."""
-        return describe(
-            self.estimator, self.X, row_order=self.row_order, column_order=self.column_order
-        )
+        return Described(self.estimator, self.X, self.row_order, self.column_order)
 
     @cached_property
     def broken_cross_links(self) -> list[tuple[str, int, int]]:
@@ -120,8 +118,8 @@ class CoclusterRun(LabeledRun):
                 for one in told.coclusters
             ],
             "measures": told.measures,
-            "uncovered_rows": [ids[row].item() for row in told.uncovered_rows],
-            "uncovered_columns": [names[column] for column in told.uncovered_columns],
+            "uncovered_rows": [ids[row].item() for row in told.uncovered["row"]],
+            "uncovered_columns": [names[column] for column in told.uncovered["column"]],
             "uncovered_because": told.because(ids, names),
             "column_knowledge": self.column_knowledge.counts,
             "column_violations": self.column_violations.as_dict(),

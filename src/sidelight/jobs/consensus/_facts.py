@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
+from sidelight._words import listed
 from sidelight.pictures.relational._blocks import SignBlocks, sign_blocks
+
+#: Partitions with missing rows that are named.
+MAX_GAPS = 5
 
 
 class Partition(NamedTuple):
@@ -35,6 +40,15 @@ def describe_partition(name: str, codes: IntArray, n_different: float) -> Partit
     n = int(np.count_nonzero(codes >= 0))
     n_clusters = int(codes.max(initial=-1)) + 1
     return Partition(name, n_clusters, len(codes) - n, n * (n - 1) // 2, int(n_different))
+
+
+def note_gaps(partitions: IntArray, names: Sequence[str]) -> tuple[str, ...]:
+    """Return a note on rows that a partition does not know."""
+    missing = (partitions < 0).sum(axis=0)
+    if not missing.any():
+        return ()
+    gaps = [f"{name!r} ({n:,})" for name, n in zip(names, missing.tolist(), strict=True) if n]
+    return (f"Rows without a cluster say nothing there: {listed(gaps[:MAX_GAPS])}.",)
 
 
 def disputed_share(partitions: IntArray, labels: Array) -> FloatArray:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from sidelight._words import STATEMENTS, counted
 from sidelight.jobs._graph_page import partition_page, signs_card
-from sidelight.jobs.consensus._facts import disputed_share, vote_blocks
+from sidelight.jobs.consensus._facts import disputed_share, note_gaps, vote_blocks
 from sidelight.pictures._run import shorten
 from sidelight.pictures.relational._blocks import MAX_OBJECTS
 from sidelight.report.cards import card, meter, notes, row_id, table_card, tally_table
@@ -69,7 +69,7 @@ def _known(found: ConsensusRun) -> Markup:
         if number
     ]
     known = tally_table(kinds) if kinds else "Nothing but the partitions."
-    said = notes([*found.gaps, *found.knowledge.notes])
+    said = notes([*note_gaps(found.partitions, found.names), *found.knowledge.notes])
     return card("What was known", known, said, size="")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,17 +9,14 @@ from typing import Any
 import numpy as np
 
 from sidelight._typing import Array
-from sidelight._words import listed, worded
+from sidelight._words import worded
 from sidelight.exceptions import InvalidRequest
 from sidelight.io.inner import class_values
 from sidelight.jobs._graph import GraphRun, objects_table, read_columns
 from sidelight.jobs._method import estimator_for, method_for, timed_fit
 from sidelight.jobs._table._knowledge import read_knowledge
-from sidelight.jobs.consensus._facts import Partition, describe_partition
+from sidelight.jobs.consensus._facts import Partition, describe_partition, note_gaps
 from sidelight.jobs.consensus._request import ConsensusRequest
-
-#: Partitions with missing rows that are named.
-MAX_GAPS = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,11 +59,6 @@ class ConsensusRun(GraphRun):
         """Share of its pairs about which a partition and the consensus differ."""
         return {one.name: one.distance for one in self.described}
 
-    @property
-    def gaps(self) -> tuple[str, ...]:
-        """A note on rows that a partition does not know."""
-        return _note_gaps(self.partitions, self.names)
-
     def _own_facts(self) -> dict[str, Any]:
         return {
             "n_partitions": len(self.names),
@@ -105,7 +96,7 @@ def prepare(request: ConsensusRequest) -> ConsensusRun:
         data=data,
         knowledge=knowledge,
         seconds=seconds,
-        notes=(*table.notes, *_note_gaps(partitions, names), *knowledge.notes),
+        notes=(*table.notes, *note_gaps(partitions, names), *knowledge.notes),
         request=request,
         partitions=partitions,
         names=tuple(names),
@@ -118,12 +109,3 @@ def _codes(values: Array) -> Array:
     codes = np.full(len(values), -1, np.int64)
     codes[~missing] = np.unique(values[~missing], return_inverse=True)[1].reshape(-1)
     return codes
-
-
-def _note_gaps(partitions: Array, names: Sequence[str]) -> tuple[str, ...]:
-    """Return a note on rows that a partition does not know."""
-    missing = (partitions < 0).sum(axis=0)
-    if not missing.any():
-        return ()
-    gaps = [f"{name!r} ({n:,})" for name, n in zip(names, missing.tolist(), strict=True) if n]
-    return (f"Rows without a cluster say nothing there: {listed(gaps[:MAX_GAPS])}.",)

@@ -16,7 +16,7 @@ from sidelight.constraints import Relations
 from sidelight.constraints.inner import hold_log_odds
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table
-from sidelight.jobs._graph import GraphRun, gap_text, objects_table, read_objects
+from sidelight.jobs._graph import GraphRun, gap_text, objects_table, read_roles
 from sidelight.jobs._method import (
     check_takes,
     estimator_for,
@@ -135,25 +135,28 @@ def _note_absent(request: CorrelateRequest, estimator: Any) -> tuple[str, ...]:
 
 
 def _nodes(request: CorrelateRequest) -> Table | None:
-    if request.nodes is not None:
-        return read_objects(
-            request.nodes,
-            id_column=request.id_column,
-            truth=request.truth,
-            source=request.sources,
-        )
-    given = {
-        worded("id_column", "--id-column"): request.id_column,
-        worded("truth", "--truth-column"): request.truth,
-        worded("sources", "--source-column"): request.sources,
+    """Read ids of the objects, their true classes, and (as labels) their sources."""
+    roles = {
+        "id_column": (request.id_column, worded("id_column", "--id-column")),
+        "truth_column": (request.truth, worded("truth", "--truth-column")),
+        "label_column": (request.sources, worded("sources", "--source-column")),
     }
-    named = [option for option, value in given.items() if value is not None]
-    if named:
+    if request.nodes is None:
+        named = [option for column, option in roles.values() if column is not None]
+        if named:
+            raise InvalidRequest(
+                f"{named[0]} names a column of the objects: give their table with "
+                f"{worded('nodes=', '--nodes')}."
+            )
+        return None
+    columns = {role: column for role, (column, _) in roles.items()}
+    nodes = read_roles(request.nodes, "objects", columns=[], **columns)
+    if nodes.ids is None:
         raise InvalidRequest(
-            f"{named[0]} names a column of the objects: give their table with "
-            f"{worded('nodes=', '--nodes')}."
+            f"no column of {nodes.path} names the objects; say which one does with "
+            f"{worded('id_column=', '--id-column')}."
         )
-    return None
+    return nodes
 
 
 def _read_pairs(request: CorrelateRequest, ids: Any) -> Relations:

@@ -84,7 +84,7 @@ def _chains_card(found: ResolveRun) -> Markup:
     merges, texts = found.estimator.merges_, found.row_texts()
     first = np.asarray(merges["i"], np.int64)
     entity = found.labels[first] if len(first) else first
-    chains = []
+    chains: list[Markup] = []
     for cluster in largest_clusters(found.labels, found.data.ids, MAX_CHAINS):
         if cluster.size < 2:
             continue
