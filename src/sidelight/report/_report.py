@@ -150,6 +150,7 @@ def render_report(
     """
     # Jinja2 and SciPy are imported when a report is made, not when this package is.
     from sidelight.pictures._run import make_given
+    from sidelight.report.explained import explain_columns
     from sidelight.report.pages import check_fitted, page_of
 
     check_fitted(estimator)
@@ -163,7 +164,7 @@ def render_report(
     )
     page = page_of(
         given,
-        columns=columns,
+        explanation=explain_columns(given, columns),
         comparison=comparison,
         verdict=verdict,
         color=color,

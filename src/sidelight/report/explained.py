@@ -11,7 +11,7 @@ from markupsafe import Markup
 from sidelight._words import counted
 from sidelight.explanation import Doubt, Explanation, Profile, Rule, Trait, explain_clusters
 from sidelight.explanation.inner import percent, shown
-from sidelight.pictures._run import Run, shorten
+from sidelight.pictures._run import Given, Run, make_run, shorten
 from sidelight.preparation import TypedColumn
 from sidelight.report.cards import (
     card,
@@ -40,17 +40,24 @@ HOW_TO_READ = Markup(
 MAX_PROBABILITIES = 100_000
 
 
-def explained_card(run: Run, columns: Sequence[TypedColumn] | None) -> Markup | None:
-    """Describe every cluster; nothing without typed columns."""
-    if not columns or not run.clusters.names:
+def explain_columns(given: Given, columns: Sequence[TypedColumn] | None) -> Explanation | None:
+    """Say what the clusters are, in the units and words of the columns; nothing without them."""
+    if not columns:
         return None
-    explanation = explain_clusters(
+    run = make_run(given)
+    return explain_clusters(
         columns,
         run.estimator.labels_,
         ids=None if run.ids is None else list(run.ids),
         X=run.rows,
         probabilities=_probabilities(run),
     )
+
+
+def explained_card(run: Run, explanation: Explanation | None) -> Markup | None:
+    """Describe every cluster; nothing without an explanation."""
+    if explanation is None or not run.clusters.names:
+        return None
     profiles = explanation.clusters
     if len(profiles) > SHOWN_CLUSTERS:
         largest = sorted(profile.size for profile in profiles)[-SHOWN_CLUSTERS]

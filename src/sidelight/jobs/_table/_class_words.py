@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from sidelight.jobs._parts import (
     knowledge_text,
 )
 from sidelight.jobs._table._classes import LEAST_CERTAIN, ClassesApplied, Classified
-from sidelight.report.text import TextTable, Told, text_table
+from sidelight.report.text import TextTable, Told, first_rows, text_table
 
 
 def class_words(found: Any) -> list[Told]:
@@ -35,7 +34,7 @@ def class_words(found: Any) -> list[Told]:
 def predicted_words(found: ClassesApplied) -> list[Told]:
     """Return new rows by class, and those in doubt."""
     rows = [(name, f"{n:,}", f"{n / found.data.n_rows:.1%}") for name, n in found.sizes.items()]
-    shown = text_table("Class", "Rows", "Share", rows=_few(rows))
+    shown = text_table("Class", "Rows", "Share", rows=first_rows(rows, MAX_CLUSTERS))
     return [shown, *_unknown_lines(found), *_doubt_parts(found, np.arange(found.data.n_rows))]
 
 
@@ -56,15 +55,9 @@ def _class_table(found: Any) -> TextTable:
         (name, f"{labels[name]:,}", f"{n - given[code]:,}", f"{n:,}", f"{n / len(found.codes):.1%}")
         for code, (name, n) in enumerate(found.sizes.items())
     ]
-    return text_table("Class", "Labels", "Predicted", "Rows", "Share", rows=_few(rows))
-
-
-def _few(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The first of very many classes, and how many more there are."""
-    if len(rows) <= MAX_CLUSTERS:
-        return list(rows)
-    more = (f"and {len(rows) - MAX_CLUSTERS} more", *("" for _ in rows[0][1:]))
-    return [*rows[:MAX_CLUSTERS], more]
+    return text_table(
+        "Class", "Labels", "Predicted", "Rows", "Share", rows=first_rows(rows, MAX_CLUSTERS)
+    )
 
 
 def _unknown_lines(found: Classified) -> list[Told]:

@@ -102,7 +102,8 @@ class CompareRun(Run):
         return general if line is None else worded(general, f"`{line}` asks for them.")
 
     def page(self) -> Page:
-        return self._page(columns=self.columns, comparison=self.comparison, verdict=self.verdict)
+        own = {"comparison": self.comparison, "verdict": self.verdict}
+        return self._page(explanation=self.explanation, **own)
 
 
 def _table_fields(request: Rows) -> dict[str, Any]:

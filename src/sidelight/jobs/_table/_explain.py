@@ -99,22 +99,6 @@ def explain(model: Any, table: Any = None, *, ids: Sequence[Any] | None = None) 
     return replace(explanation, notes=(*found.notes, *explanation.notes))
 
 
-def described_columns(run: Run) -> list[TypedColumn]:
-    """Columns of a run in the user's units, as the report and the explanation show them.
-
-    Parameters
-    ----------
-    run : Run
-        A run that found clusters.
-
-    Returns
-    -------
-    list of TypedColumn
-        The columns; those of sparse rows that vary most.
-    """
-    return _typed(run.preparer, run.data)[0]
-
-
 @dataclass(frozen=True, eq=False)
 class _Found:
     """What is explained."""

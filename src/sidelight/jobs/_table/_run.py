@@ -25,7 +25,7 @@ from sidelight.jobs._outputs import PathLike
 from sidelight.jobs._parts import preparation_lines
 from sidelight.jobs._result import Result
 from sidelight.jobs._table._model import Model, fill_model, mapped_rows, names_in, used_columns
-from sidelight.preparation import TablePreparer, TypedColumn
+from sidelight.preparation import TablePreparer
 from sidelight.report.text import Told
 
 if TYPE_CHECKING:
@@ -406,7 +406,7 @@ class Run(Fitted):
 
     def page(self) -> Page:
         return self._page(
-            columns=self.columns,
+            explanation=None if self.labels is None else self.explanation,
             color=self.color,
             anchors=self.anchors,
             growth=self.growth,
@@ -418,13 +418,6 @@ class Run(Fitted):
         from sidelight.report.pages import page_of
 
         return self.framed(page_of(self.as_given, **own))
-
-    @property
-    def columns(self) -> list[TypedColumn] | None:
-        """The table in the user's units, to say what clusters are; None where there are none."""
-        from sidelight.jobs._table._explain import described_columns
-
-        return None if self.labels is None else described_columns(self)
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sidelight._words import counted, format_number
 from sidelight.jobs._parts import MAX_CLUSTERS, ending, heading
 from sidelight.jobs._table._words import explanation_lines
-from sidelight.report.text import TextTable, Told, text_table
+from sidelight.report.text import TextTable, Told, first_rows, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.regions._run import RegionsRun
@@ -38,7 +38,7 @@ def _region_table(found: RegionsRun, facts: dict[str, Any]) -> TextTable:
     radii, centers = facts["radii"], facts.get("centers")
     shown = list(found.sizes.items())
     if len(shown) > MAX_CLUSTERS:
-        shown = sorted(shown, key=lambda one: -one[1])[:MAX_CLUSTERS]
+        shown.sort(key=lambda one: -one[1])
     rows = []
     for name, size in shown:
         cluster = int(name)
@@ -46,6 +46,5 @@ def _region_table(found: RegionsRun, facts: dict[str, Any]) -> TextTable:
         radius = format_number(float(radii[cluster]), 6) if known else ""
         center = centers[cluster] if centers is not None and cluster >= 0 else None
         rows.append((name, f"{size:,}", radius, "" if center is None else center))
-    if hidden := len(found.sizes) - len(shown):
-        rows.append((f"and {hidden:,} smaller ones", "", "", ""))
-    return text_table("Cluster", "Rows", "Radius", "Center", rows=rows)
+    told = first_rows(rows, MAX_CLUSTERS, "smaller ones")
+    return text_table("Cluster", "Rows", "Radius", "Center", rows=told)
