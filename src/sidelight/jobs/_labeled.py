@@ -51,10 +51,6 @@ class FittedRun(Reported):
         """Cluster of every row, -1 for those in none."""
         return self.estimator.labels_
 
-    def fitted(self, *names: str) -> dict[str, Any]:
-        """Return what the estimator found, by name; None for what it has not."""
-        return {name: getattr(self.estimator, f"{name}_", None) for name in names}
-
     def facts(self) -> dict[str, Any]:
         """Return what came out as plain values."""
         return {

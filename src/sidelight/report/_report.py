@@ -173,11 +173,5 @@ def render_report(
         remarks=remarks,
         contrast=contrast,
     )
-    frame = {
-        "title": title,
-        "settings": settings,
-        "command": command,
-        "seconds": seconds,
-        "preparation": preparation,
-    }
-    return replace(page, **frame).html()
+    page = replace(page, title=title, settings=settings, command=command, seconds=seconds)
+    return replace(page, preparation=preparation).html()

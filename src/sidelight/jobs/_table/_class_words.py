@@ -11,9 +11,10 @@ from sidelight._words import counted
 from sidelight.jobs._parts import (
     MAX_CLUSTERS,
     MAX_VIOLATIONS,
-    format_figure,
+    ended,
     heading,
     knowledge_text,
+    objective_text,
 )
 from sidelight.jobs._table._classes import LEAST_CERTAIN, ClassesApplied, Classified
 from sidelight.report.text import TextTable, Told, first_rows, text_table
@@ -22,8 +23,8 @@ from sidelight.report.text import TextTable, Told, first_rows, text_table
 def class_words(found: Any) -> list[Told]:
     """Return labels and predictions by class, how far they can be trusted, rows in doubt."""
     n_features = counted(len(found.features_in), "feature")
-    ended = f", {n_features}; {_ended(found.estimator)}{found.seconds:.2f} s"
-    parts: list[Told] = [heading(found.estimator, found.data, ended), _class_table(found)]
+    text = f", {n_features}; {_ended(found.estimator)}{found.seconds:.2f} s"
+    parts: list[Told] = [heading(found.estimator, found.data, text), _class_table(found)]
     parts += _unknown_lines(found)
     if found.knowledge.n_pairs or found.knowledge.has_groups:
         parts += _pair_lines(found)
@@ -39,13 +40,11 @@ def predicted_words(found: ClassesApplied) -> list[Told]:
 
 
 def _ended(estimator: Any) -> str:
-    n_iter = getattr(estimator, "n_iter_", None)
-    objective = getattr(estimator, "objective_", None)
-    if n_iter is None:
+    if getattr(estimator, "n_iter_", None) is None:
         return "fitted in "
-    ended = "not converged" if getattr(estimator, "converged_", None) is False else "converged"
-    text = f"{ended} after {counted(int(n_iter), 'iteration')} in "
-    return text if objective is None else f"objective {format_figure(objective)}, {text}"
+    has_objective = getattr(estimator, "objective_", None) is not None
+    objective = f"{objective_text(estimator)}, " if has_objective else ""
+    return f"{objective}{ended(estimator)} in "
 
 
 def _class_table(found: Any) -> TextTable:

@@ -155,14 +155,17 @@ class Outcome(Result):
     @property
     def sizes(self) -> dict[str, int]:
         """Number of rows of every cluster, by the name of the cluster."""
-        clusters, counts = np.unique(self.labels, return_counts=True)
-        return {str(c): int(n) for c, n in zip(clusters, counts, strict=True)}
+        return sizes_of(self.labels)
 
     @property
     def class_names(self) -> dict[str, str]:
         """Class that a cluster stands for, by the name of the cluster, where labels tell."""
         names = enumerate(getattr(self.estimator, "cluster_names_", ()))
         return {str(cluster): str(name) for cluster, name in names if name is not None}
+
+    def fitted(self, *names: str) -> dict[str, Any]:
+        """Return what the estimator found, by name; None for what it has not."""
+        return {name: getattr(self.estimator, f"{name}_", None) for name in names}
 
     @property
     def inputs(self) -> Iterable[PathLike]:
@@ -358,13 +361,12 @@ class Run(Fitted):
         return facts | (self._feature_facts() if self.labels is None else self._cluster_facts())
 
     def _cluster_facts(self) -> dict[str, Any]:
-        ended = ("objective", "n_iter", "converged")
         wanted = {"conditions": self.condition_facts} if self.conditions is not None else {}
         return {
             **wanted,
             "sizes": self.sizes,
             "classes": self.class_names,
-            **{name: getattr(self.estimator, f"{name}_", None) for name in ended},
+            **self.fitted("objective", "n_iter", "converged"),
             "violations": self.violations.as_dict(),
             "scores": self.scores or None,
             "explanation": self._explanation_facts(),
@@ -434,6 +436,12 @@ def _recorded_warnings(record: bool) -> Iterator[list[str]]:
         if warning.category is EmbeddingWarning:
             sentences.append(str(warning.message))
         warn(warning.message, warning.category)
+
+
+def sizes_of(labels: Any) -> dict[str, int]:
+    """Return the number of rows of every cluster, by its name."""
+    clusters, counts = np.unique(labels, return_counts=True)
+    return {str(c): int(n) for c, n in zip(clusters, counts, strict=True)}
 
 
 def names_out(estimator: Any, feature_names: Sequence[str]) -> list[str]:

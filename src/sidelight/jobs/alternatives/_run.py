@@ -99,9 +99,7 @@ class AlternativesRun(Fitted):
                 {
                     "name": name,
                     "sizes": one.sizes,
-                    "objective": one.estimator.objective_,
-                    "n_iter": one.estimator.n_iter_,
-                    "converged": one.estimator.converged_,
+                    **one.fitted("objective", "n_iter", "converged"),
                     "scores": one.scores or None,
                     "similar_to": [_similarity(found) for found in similar],
                 }

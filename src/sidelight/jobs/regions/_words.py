@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sidelight._words import counted, format_number
-from sidelight.jobs._parts import MAX_CLUSTERS, ending, heading
+from sidelight.jobs._parts import MAX_CLUSTERS, ended, ending, heading, objective_text
 from sidelight.jobs._table._words import explanation_lines
 from sidelight.report.text import TextTable, Told, first_rows, text_table
 
@@ -17,11 +17,9 @@ def words(found: RegionsRun) -> list[Told]:
     """Return sizes, radii and centers of the clusters, what sets them apart and what they keep."""
     facts = found.facts()
     graph = "" if facts["n_edges"] is None else f", {counted(facts['n_edges'], 'edge')}"
-    ended = "converged" if facts["converged"] else "not converged"
     text = (
-        f", {counted(facts['n_features'], 'feature')}{graph}; {ended} after "
-        f"{counted(facts['n_iter'], 'iteration')} in {found.seconds:.2f} s, objective "
-        f"{format_number(facts['objective'], 6)}"
+        f", {counted(facts['n_features'], 'feature')}{graph}; {ended(found.estimator)} in "
+        f"{found.seconds:.2f} s, {objective_text(found.estimator)}"
     )
     parts: list[Told] = [heading(found.estimator, found.data, text), _region_table(found, facts)]
     if facts["lower_bound"] is not None and facts["radius"] is not None:
