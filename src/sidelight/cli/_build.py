@@ -85,7 +85,8 @@ class JobCommand(TyperCommand):
         for one in self.get_params(ctx):
             if one.param_type_name == "argument":
                 panel = panel_of(fields[one.name])
-                panels.setdefault(panel, []).append((one.metavar, one.help))
+                text = fields[one.name].option.help
+                panels.setdefault(panel, []).append((one.metavar, text))
             elif (record := one.get_help_record(ctx)) is not None:
                 panel = getattr(one, "rich_help_panel", None) or SCREEN
                 panels.setdefault(panel, []).append(record)
