@@ -9,7 +9,7 @@ from sidelight import catalog, jobs
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import write_table
 from sidelight.jobs import EmbedRequest, apply_model
-from sidelight.jobs.embed import _maps
+from sidelight.report import measures
 
 RNG = np.random.default_rng(0)
 X = np.abs(RNG.normal(size=(70, 4)) + 3 * np.eye(2, 4)[RNG.integers(2, size=70)])
@@ -32,15 +32,20 @@ def test_every_map_is_the_same_after_a_detour_through_a_file(method, tmp_path):
         np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-9 * np.ptp(wanted))
 
 
+def quality(rows, places):
+    found = measures.measured_map(None, lambda chosen: rows[chosen], places)
+    return {} if found is None else {one.name: value for one, value in found.shown}
+
+
 def test_quality_is_measured_on_a_sample_of_the_rows_with_a_place(monkeypatch):
     places = X[:, :2].copy()
-    assert _maps.map_quality(None, X[:, :2], places)["neighborhood_preservation"] == 1.0
+    assert quality(X[:, :2], places)["neighborhood_preservation"] == 1.0
     places[:5] = np.nan
-    assert _maps.map_quality(None, X[:, :2], places)["neighborhood_preservation"] == 1.0
-    monkeypatch.setattr(_maps, "MAX_MEASURED", 20)
-    assert _maps.map_quality(None, X[:, :2], places)["trustworthiness"] == 1.0
-    assert _maps.map_quality(None, X[:2], places[5:7]) == {}
-    assert _maps.map_quality(None, np.full((30, 2), np.nan), places[5:35]) == {}
+    assert quality(X[:, :2], places)["neighborhood_preservation"] == 1.0
+    monkeypatch.setattr(measures, "MAX_MEASURED", 20)
+    assert quality(X[:, :2], places)["trustworthiness"] == 1.0
+    assert quality(X[:2], places[5:7]) == {}
+    assert quality(np.full((30, 2), np.nan), places[5:35]) == {}
 
 
 def test_a_request_of_a_map_is_a_command(tmp_path):

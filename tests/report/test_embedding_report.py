@@ -19,9 +19,8 @@ from sidelight.pictures.maps._grids import mean_distances, near_pairs
 from sidelight.pictures.svg._cells import STEPS
 from sidelight.pictures.svg._points import placed
 from sidelight.report import render_report, write_report
-from sidelight.report._embedding import NEIGHBORS
-from sidelight.report._measures import residual_variance_of
 from sidelight.report.maps._colors import coloring_of, lost_steps
+from sidelight.report.measures import NEIGHBORS, residual_variance_of
 
 RNG = np.random.default_rng(0)
 TURN = RNG.uniform(4, 9, 90)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,14 +12,12 @@ from markupsafe import Markup
 
 from sidelight._typing import Array
 from sidelight._words import counted, format_number, listed, statements
-from sidelight.exceptions import EmbeddingWarning
 from sidelight.pictures._pairs import MAX_PAIRS, Mapped, PairDistances, known_distances
 from sidelight.pictures._points import GIVEN, Points, link_lines, small_map
 from sidelight.pictures._run import Given, Partition, sample_rows, shorten
 from sidelight.pictures._selection import MAX_LINES, MAX_POINTS, Links, fill_up
 from sidelight.pictures.svg._points import group_class
 from sidelight.report._mapped import order_of_pairs, pairs_before_and_after
-from sidelight.report._measures import residual_variance_of
 from sidelight.report.cards import (
     MAX_NAME,
     Panel,
@@ -40,28 +37,16 @@ from sidelight.report.cards import (
 from sidelight.report.maps._colors import Coloring, coloring_of, lost_steps, ramps, switch_of
 from sidelight.report.maps._grids import grid_card
 from sidelight.report.maps._growth import growth_cards
+from sidelight.report.measures import MAX_MEASURED, Measured, measured_map
 from sidelight.report.page import Page, objective_panel
 from sidelight.report.plot import beyond, plot, plot_script
 from sidelight.report.text import text_table
 
-MAX_MEASURED = 2_000  # rows whose neighbors are compared: distances between all of them
-NEIGHBORS = 10
 MAX_MISSING = 0.2  # share of the values, from which on neighbors are not compared
 MAX_ROWS = 12  # in a table
 MAX_NEIGHBORS = 5
 MAX_BARS = 12
 STRIP = 0.1  # height of the picture of one coordinate, as a share of its extent
-#: Measures that are shown: title, and which end is the good one.
-MEASURES = {
-    "trustworthiness": ("Trustworthiness", "rows near on the map are near in the data; 1 is best"),
-    "continuity": ("Continuity", "rows near in the data are near on the map; 1 is best"),
-    "neighborhood_preservation": ("Neighbors kept", "nearest rows that stay nearest; 1 is best"),
-    "residual_variance": (
-        "Residual variance",
-        "of the distances (along the manifold, where it is known), not explained by those on the "
-        "map; 0 is best",
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -99,54 +84,15 @@ class Map(Mapped):
         kept = np.isfinite(after)
         return before[kept], after[kept]
 
-    def _is_mostly_missing(self, rows: Array) -> bool:
-        """Whether too many values are missing for distances between rows to mean much."""
-        values = self.given.rows.take(rows)
-        return not hasattr(values, "toarray") and bool(np.isnan(values).mean() > MAX_MISSING)
-
     @cached_property
     def measured(self) -> Measured | None:
-        """Quality of the map, on a sample of very many rows; None for very few rows."""
-        rows = self.on_map[sample_rows(len(self.on_map), MAX_MEASURED, np.random.default_rng(3))]
-        k = min(NEIGHBORS, (len(rows) - 1) // 2)
-        data = self.given.source.take(rows)
-        metric: Any = getattr(self.given.estimator, "metric", "euclidean")
-        is_graph = metric == "precomputed" and hasattr(data, "toarray")
-        if k < 1 or is_graph or self._is_mostly_missing(rows):
+        """How well the map keeps neighbors; None for few rows, and for many missing values."""
+        found = measured_map(self.given.estimator, self.given.source.take, self.places)
+        if found is None:
             return None
-        from sidelight.evaluation import lost_and_found_neighbors, map_scores
-
-        dense = data.toarray() if hasattr(data, "toarray") else data
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmbeddingWarning)
-            dense = dense[:, rows] if metric == "precomputed" else dense
-            scores = map_scores(dense, self.places[rows], k, metric=metric)
-            residual = residual_variance_of(self.given.estimator, scores["residual_variance"])
-            scores["residual_variance"] = residual
-            changes = lost_and_found_neighbors(dense, self.places[rows], k, metric=metric)
-        return Measured(rows, k, scores, changes)
-
-
-@dataclass(frozen=True)
-class Measured:
-    """Measures of a map.
-
-    Attributes
-    ----------
-    rows : ndarray
-        Positions of the rows that were measured.
-    k : int
-        Number of neighbors.
-    scores : dict
-        Measures by name.
-    changes : NeighborChanges
-        Neighbors lost and found, by places among ``rows``.
-    """
-
-    rows: Array
-    k: int
-    scores: dict[str, float]
-    changes: Any
+        values = self.given.rows.take(found.rows)
+        is_dense = not hasattr(values, "toarray")
+        return None if is_dense and np.isnan(values).mean() > MAX_MISSING else found
 
 
 def embedding_page(
@@ -339,9 +285,8 @@ def _quality(made: Map) -> Markup | None:
     if measured is None:
         return None
     rows = [
-        (html("{}<br>{}", title, small(says)), strong(f"{measured.scores[name]:.3f}"))
-        for name, (title, says) in MEASURES.items()
-        if np.isfinite(measured.scores[name])
+        (html("{}<br>{}", one.title, small(f"{one.says}; {one.best}")), strong(f"{value:.3f}"))
+        for one, value in measured.shown
     ]
     if not rows:
         return None

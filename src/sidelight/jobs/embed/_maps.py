@@ -36,16 +36,6 @@ if TYPE_CHECKING:
 
 #: Rows up to which all geodesic distances are computed by default: n² numbers and n searches.
 MAX_ROWS = 4_000
-#: Rows whose neighbors are compared, and the number of neighbors.
-MAX_MEASURED = 2_000
-NEIGHBORS = 10
-#: Measures of a map that are told, with their titles.
-MEASURES = {
-    "trustworthiness": "Trustworthiness (1 is best)",
-    "continuity": "Continuity (1 is best)",
-    "neighborhood_preservation": "Neighbors kept (1 is best)",
-    "residual_variance": "Residual variance (0 is best)",
-}
 
 
 def default_map(n_rows: int) -> tuple[Method, str]:
@@ -84,37 +74,6 @@ def check_map_options(request: EmbedRequest, method: Method) -> None:
         raise InvalidRequest(
             f"{worded('color=', '--color')} is for maps, and {method.name} makes none."
         )
-
-
-def map_quality(estimator: Any, X: Any, places: Array) -> dict[str, float]:
-    """Measures of a map, on a sample of very many rows; empty where there are too few rows.
-
-    Parameters
-    ----------
-    estimator : object
-        The fitted map. Where it keeps geodesics, the residual variance is theirs; that of plain
-        distances says nothing about a map that was made from a neighborhood graph.
-    X : ndarray or csr_matrix
-        The rows as the estimator saw them.
-    places : ndarray
-        Their coordinates, NaN for rows that have none.
-    """
-    from sidelight.evaluation import map_scores
-    from sidelight.report._measures import residual_variance_of
-
-    rows = np.flatnonzero(np.isfinite(places).all(axis=1))
-    if len(rows) > MAX_MEASURED:
-        rows = np.sort(np.random.default_rng(0).choice(rows, MAX_MEASURED, replace=False))
-    k = min(NEIGHBORS, (len(rows) - 1) // 2)
-    metric: Any = getattr(estimator, "metric", "euclidean")
-    taken = X[rows][:, rows] if metric == "precomputed" else X[rows]
-    is_graph = metric == "precomputed" and hasattr(taken, "toarray")
-    dense = taken.toarray() if hasattr(taken, "toarray") else np.asarray(taken)
-    if k < 1 or is_graph or not np.isfinite(dense).all():
-        return {}
-    scores = map_scores(dense, np.asarray(places)[rows], k, metric=metric)
-    scores["residual_variance"] = residual_variance_of(estimator, scores["residual_variance"])
-    return {name: scores[name] for name in MEASURES if np.isfinite(scores[name])}
 
 
 def _refuse(method: Method, what: str, able: Sequence[str]) -> None:

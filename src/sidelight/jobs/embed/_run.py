@@ -17,15 +17,14 @@ from sidelight.jobs._table._estimator import named_method
 from sidelight.jobs._table._request import prepare as prepare_table
 from sidelight.jobs._table._run import Prepared, Run
 from sidelight.jobs.embed._maps import (
-    MEASURES,
     check_map_options,
     colored_only,
     default_map,
-    map_quality,
     with_map_options,
 )
 from sidelight.jobs.embed._request import EmbedRequest
 from sidelight.jobs.embed._views import ViewsRun, run_views
+from sidelight.report.measures import Measure, measured_map
 from sidelight.report.text import Told, text_table
 
 
@@ -80,9 +79,14 @@ class MapRun(Run):
     """A fitted map with the coordinates of the rows."""
 
     @cached_property
+    def _measured(self) -> list[tuple[Measure, float]]:
+        found = measured_map(self.estimator, lambda rows: self.X[rows], self.features)
+        return [] if found is None else found.shown
+
+    @property
     def quality(self) -> dict[str, float]:
         """Measures of the map, on at most 2,000 of its rows."""
-        return map_quality(self.estimator, self.X, self.features)
+        return {one.name: value for one, value in self._measured}
 
     def _feature_facts(self) -> dict[str, Any]:
         return {**super()._feature_facts(), "quality": self.quality}
@@ -96,7 +100,7 @@ class MapRun(Run):
         outside = int((~np.isfinite(self.features).all(axis=1)).sum())
         if outside:
             parts.append(f"{counted(outside, 'row has', 'rows have')} no place on the map.")
-        if self.quality:
-            rows = [(MEASURES[name], f"{value:.3f}") for name, value in self.quality.items()]
+        if self._measured:
+            rows = [(f"{one.title} ({one.best})", f"{value:.3f}") for one, value in self._measured]
             parts.append(text_table("How far the map can be trusted", "", rows=rows))
         return parts
