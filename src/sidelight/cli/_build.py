@@ -38,8 +38,8 @@ QUIET = "quiet"
 #: Options of every command that writes files.
 OF_FILES = {
     SPREADSHEET_SAFE: flag(
-        "Put an apostrophe in front of texts that begin with =, +, - or @ in .csv and .xlsx "
-        "files, which spreadsheets would run as formulas.",
+        "In .csv and .xlsx files, put an apostrophe in front of texts that begin with =, +, - or "
+        "@, which a spreadsheet would run as formulas.",
         panel=WRITE,
     ),
     FORCE: flag("Replace existing files also where Sidelight did not write them.", panel=WRITE),
