@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from sidelight.jobs import JOBS
-from sidelight.jobs._options import Field, fields_of, output_fields, place_in_help
+from sidelight.jobs._options import Field, fields_of, output_fields, panel_of, place_in_help
 from sidelight.jobs._registry import Job
 
 HEAD = """\
@@ -38,15 +38,11 @@ def _command(job: Job) -> str:
         lines += [job.text.replace("`", "``"), ""]
     lines += [".. code-block:: console\n", f"   $ {job.example}", ""]
     everything = [*fields_of(job.request).values(), *output_fields(job.outputs)]
-    for panel, fields in groupby(sorted(everything, key=place_in_help), key=_panel):
+    for panel, fields in groupby(sorted(everything, key=place_in_help), key=panel_of):
         lines += [f"*{panel}*", ""]
         for one in fields:
             lines += [_heading(one), f"   {_help(one)}", ""]
     return "\n".join(lines)
-
-
-def _panel(one: Field) -> str:
-    return "What to read" if one.option.argument else one.option.panel
 
 
 def _heading(one: Field) -> str:

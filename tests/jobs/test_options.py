@@ -13,7 +13,8 @@ from sidelight.cli._app import app
 from sidelight.cli._build import build
 from sidelight.exceptions import InvalidRequest
 from sidelight.jobs import JOBS, ClusterRequest, CompareRequest, EmbedRequest
-from sidelight.jobs._options import fields_of, form_of
+from sidelight.jobs._form import form_of
+from sidelight.jobs._options import fields_of
 from sidelight.jobs._registry import QUESTIONS, by_question
 
 REQUESTS = [
@@ -43,6 +44,8 @@ def test_every_job_has_a_command_and_a_form(job, capsys):
     assert {one["name"] for one in form} == {*fields_of(job.request), *job.outputs}
     for one in fields_of(job.request).values():
         assert one.option.argument or one.names[0] in shown
+    lines = shown.replace(" \\\n", " ")  # as a shell joins them
+    assert job.example.split() in [line.split() for line in lines.splitlines()]
 
 
 @pytest.mark.parametrize("request_", REQUESTS, ids=lambda one: one.job)

@@ -17,7 +17,7 @@ from sidelight.pictures._points import Points
 from sidelight.pictures.classes._decisions import Decisions, class_codes, decisions_of
 from sidelight.pictures.classes._rounds import curves_of, mean_by_round
 from sidelight.pictures.svg._points import placed
-from sidelight.report import render_report, write_report
+from sidelight.report import render_report
 from sidelight.semi_supervised import (
     TSVM,
     HarmonicClassifier,
@@ -48,7 +48,7 @@ def harmonic():
 
 
 def page_of(found, parse):
-    return parse(render_report(**found._report()))
+    return parse(found.page().html())
 
 
 @pytest.mark.parametrize("method", catalog.methods(kind="classifier"), ids=lambda m: m.name)
@@ -265,7 +265,7 @@ addEventListener("load", () => {
 
 
 def test_the_page_in_a_browser(harmonic, chromium, tmp_path):
-    page = write_report(tmp_path / "report.html", **harmonic._report())
+    page = harmonic.report(tmp_path / "report.html")
     page.write_text(page.read_text(encoding="utf-8") + USER, encoding="utf-8")
     dom = chromium(page.as_uri(), "--dump-dom")
     root = re.search(r"<html[^>]*>", dom).group()

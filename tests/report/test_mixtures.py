@@ -12,8 +12,9 @@ from sidelight.mixture import GaussianMixture
 from sidelight.pictures._points import Points
 from sidelight.pictures._run import make_given, make_run
 from sidelight.pictures.svg._points import placed
+from sidelight.pictures.svg._render import svg_of
 from sidelight.report import render_report
-from sidelight.report._mixtures import certainty, saliency
+from sidelight.report._mixtures import certainty_cards, saliency
 
 
 @pytest.fixture(scope="module")
@@ -66,15 +67,15 @@ def test_rows_in_doubt_are_named_and_counted(two):
     between = model.means_.mean(axis=0)
     rows = np.vstack([X, between])
     fitted = GaussianMixture(2, random_state=0).fit(rows)
-    section = certainty(run_of(fitted, rows))
+    how_sure, doubts = certainty_cards(run_of(fitted, rows))
     largest = fitted.predict_proba(rows).max(axis=1)
-    assert f"{np.mean(largest >= 0.95):.0%} of the rows" in section["certainty"]["note"]
-    counts = [int(n) for n in re.findall(r": (\d+) rows</title>", section["certainty"]["svg"])]
+    assert f"{np.mean(largest >= 0.95):.0%} of the rows" in how_sure
+    counts = [int(n) for n in re.findall(r": (\d+) rows</title>", how_sure)]
     assert sum(counts) == len(rows)
-    assert [d["first_share"] for d in section["doubts"]] == sorted(
-        d["first_share"] for d in section["doubts"]
-    )
-    assert len(section["doubts"]) == min(10, int(np.count_nonzero(largest < 0.95)))
+    # First and second share of every row in doubt: the first ones rise.
+    shares = [int(n) for n in re.findall(r'<td class="n">(\d+)%</td>', doubts)]
+    assert shares[::2] == sorted(shares[::2])
+    assert len(shares) == 2 * min(10, int(np.count_nonzero(largest < 0.95)))
 
 
 def test_log_likelihood_is_drawn_rising(two):
@@ -91,8 +92,8 @@ def test_saliency_bars_are_sorted_and_as_long_as_the_saliency(two):
         estimator=SimpleNamespace(saliencies_=np.array([0.25, 1.0])),
         feature_names=run.feature_names,
     )
-    bars = saliency(told)["saliency"]["svg"]
+    bars = svg_of(saliency(told).picture)
     lengths = [float(w) for w in re.findall(r'width="([\d.]+)" height="13', bars)]
     assert bars.index("feature 1") < bars.index("feature 0")
     assert lengths[1] / lengths[0] == pytest.approx(0.25, abs=0.01)
-    assert saliency(run)["saliency"] is None
+    assert saliency(run) is None

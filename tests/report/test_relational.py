@@ -23,11 +23,9 @@ from sidelight.jobs.correlate import _page as correlate_page
 from sidelight.jobs.correlate._facts import pair_kinds, worst_disagreements
 from sidelight.jobs.correlate._run import CorrelateRun
 from sidelight.jobs.regions._facts import n_pieces
-from sidelight.jobs.regions._page import render_regions
 from sidelight.pictures.relational._blocks import matrix_codes, sign_blocks, sign_cells
 from sidelight.pictures.relational._curve import curve_of_merges
 from sidelight.pictures.svg._render import svg_of
-from sidelight.relational import ConnectedKMeans
 
 
 class Fitted(BaseEstimator):
@@ -220,10 +218,8 @@ def lattice():
 
 def test_the_map_of_connected_clusters(lattice, parse):
     X, graph, place = lattice
-    model = ConnectedKMeans(2, random_state=0).fit(X, relations=graph)
-    html = render_regions(
-        estimator=model, X=X, relations=graph, coordinates=place, constraints=None
-    )
+    found = jobs.run("regions", data=X, k=2, edges=graph, coordinates=place, raw=True)
+    html = found.page().html()
     page = parse(html)
     assert "Every cluster is one piece" in page.words()
     assert "Radius of every cluster" in page.words()
@@ -233,20 +229,16 @@ def test_the_map_of_connected_clusters(lattice, parse):
     assert svg.count(' center"') == 2
     between = re.search(r'<path class="between" d="([^"]*)"', svg).group(1).count("M")
     inside = sum(d.count("M") for d in re.findall(r'<path class="inside k\d" d="([^"]*)"', svg))
-    labels = model.labels_
+    labels = found.labels
     expected = (labels[graph.edges[:, 0]] != labels[graph.edges[:, 1]]).sum()
     assert (between, inside) == (expected, graph.n_edges - expected)
 
 
 def test_without_coordinates_and_without_a_graph(lattice, parse):
     X, graph, _ = lattice
-    model = ConnectedKMeans(2, random_state=0).fit(X, relations=graph)
-    plain = render_regions(
-        estimator=model, X=X, relations=graph, coordinates=None, constraints=None
-    )
+    plain = jobs.run("regions", data=X, k=2, edges=graph, raw=True).page().html()
     assert "nodes are placed by their attributes" in parse(plain).words()
-    model = ConnectedKMeans(2, random_state=0).fit(X)
-    html = render_regions(estimator=model, X=X, relations=None, coordinates=None, constraints=None)
+    html = jobs.run("regions", data=X, k=2, raw=True).page().html()
     assert "Connected clusters on the map" not in parse(html).words()
 
 
@@ -334,12 +326,8 @@ def test_a_page_without_truth_merges_and_doubts(parse):
 
 def test_pages_in_a_browser(lattice, tmp_path, chromium):
     X, graph, place = lattice
-    model = ConnectedKMeans(2, random_state=0).fit(X, relations=graph)
-    page = tmp_path / "map.html"
-    page.write_text(
-        render_regions(estimator=model, X=X, relations=graph, coordinates=place, constraints=None),
-        encoding="utf-8",
-    )
+    found = jobs.run("regions", data=X, k=2, edges=graph, coordinates=place, raw=True)
+    page = found.report(tmp_path / "map.html")
     dom = chromium(page.as_uri(), "--dump-dom")
     root = re.search(r"<html[^>]*>", dom).group()
     assert 'data-ready="true"' in root

@@ -35,7 +35,7 @@ def overview() -> str:
         for question, jobs in questions.items()
     ]
     lines += ["", "For example:", *(f"  {JOBS[name].example}" for name in EXAMPLES), ""]
-    lines += ["`sidelight --help` tells what each does, `sidelight cluster --help` its options."]
+    lines += ["`sidelight --help` shows what each does, `sidelight cluster --help` its options."]
     return "\n".join(lines)
 
 

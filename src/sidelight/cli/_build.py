@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Any
@@ -12,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from sidelight.cli._errors import UsageError, section
+from sidelight.cli._errors import UsageError, filled, write_panel
 from sidelight.jobs._options import (
     ALL_METHODS,
     OWN_METHODS,
@@ -24,6 +25,7 @@ from sidelight.jobs._options import (
     fields_of,
     flag,
     output_fields,
+    panel_of,
     place_in_help,
 )
 from sidelight.jobs._registry import Job
@@ -36,8 +38,8 @@ QUIET = "quiet"
 #: Options of every command that writes files.
 OF_FILES = {
     SPREADSHEET_SAFE: flag(
-        "For spreadsheets: in .csv and .xlsx files, an apostrophe in front of texts that begin "
-        "with =, +, - or @, which would be run as formulas.",
+        "Put an apostrophe in front of texts that begin with =, +, - or @ in .csv and .xlsx "
+        "files, which spreadsheets would run as formulas.",
         panel=WRITE,
     ),
     FORCE: flag("Replace existing files also where Sidelight did not write them.", panel=WRITE),
@@ -58,7 +60,7 @@ class JobCommand(TyperCommand):
         self._job, self._run = job, run
         super().__init__(
             job.name,
-            help=_help(job),
+            help=job.summary,
             short_help=job.summary,
             hidden=job.hidden,
             rich_markup_mode=None,
@@ -70,20 +72,25 @@ class JobCommand(TyperCommand):
     def _built(self) -> Any:
         return build(self._job, self._run)
 
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """Write what the command does, and an example that can be copied."""
+        for part in filter(None, (self._job.summary, self._job.text, "For example:")):
+            formatter.write("\n" + filled(part, formatter.width))
+        formatter.write("\n" + example_text(self._job.example, formatter.width - 2))
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options panel by panel."""
+        fields = fields_of(self._job.request)
         panels: dict[str, list[Any]] = {}
         for one in self.get_params(ctx):
             if one.param_type_name == "argument":
-                panels.setdefault("What to read", []).append(
-                    (one.metavar, getattr(one, "help", None) or "")
-                )
+                panel = panel_of(fields[one.name])
+                panels.setdefault(panel, []).append((one.metavar, one.help))
             elif (record := one.get_help_record(ctx)) is not None:
                 panel = getattr(one, "rich_help_panel", None) or SCREEN
                 panels.setdefault(panel, []).append(record)
         for panel, records in panels.items():
-            with section(formatter, panel):
-                formatter.write_dl(records)
+            write_panel(formatter, panel, records)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return what stands behind the name of the command: options, then the arguments."""
@@ -109,13 +116,18 @@ class JobCommand(TyperCommand):
         """Ignore what the base class begins with: the job says what is run."""
 
 
-def _help(job: Job) -> str:
-    parts = (job.summary, job.text, f"Example: {job.example}")
-    return "\n\n".join(part for part in parts if part)
+def example_text(command: str, width: int) -> str:
+    """Break a command between its options, as a shell takes it."""
+    lines = ["   "]
+    for part in re.split(r" (?=-)", command):
+        if len(lines[-1]) + len(part) > width:
+            lines.append("     ")
+        lines[-1] += f" {part}"
+    return " \\\n".join(lines) + "\n"
 
 
 def build(job: Job, run: Callable[..., Any]) -> Any:
-    """Make the command of a job; ``run`` gets job, request, outputs, screen and file options."""
+    """Make the command of a job; ``run`` gets job, request, files and screen."""
     own = fields_of(job.request)
     outputs = {f"output_{one.name}": one for one in output_fields(job.outputs)}
     common = {
@@ -128,12 +140,13 @@ def build(job: Job, run: Callable[..., Any]) -> Any:
 
     def command(**given: Any) -> None:
         with quick_imports():
+            from sidelight.cli._perform import Files
             from sidelight.cli._screen import Screen
 
             screen = Screen(as_json=given.pop(AS_JSON, False), quiet=given.pop(QUIET, False))
-        files = {one.name: given.pop(name) for name, one in outputs.items()}
-        rules = {name: given.pop(name) for name in OF_FILES if name in common}
-        run(job, job.request(**read_fields(own, given)), files, screen, **rules)
+        paths = {one.name: given.pop(name) for name, one in outputs.items()}
+        files = Files(paths, **{name: given.pop(name) for name in OF_FILES if name in common})
+        run(job, job.request(**read_fields(own, given)), files, screen)
 
     command.__name__ = job.name
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

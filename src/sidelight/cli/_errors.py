@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import importlib
 import io
 import json
 import os
 import sys
+import textwrap
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import typer
@@ -48,11 +48,9 @@ class Commands(TyperGroup):
         """Write the commands question by question, then the options."""
         width = max(map(len, JOBS))
         for question, jobs in by_question().items():
-            with section(formatter, question):
-                formatter.write_dl([(f"{job.name:{width}}", job.summary) for job in jobs])
-        records = [one.get_help_record(ctx) for one in self.get_params(ctx)]
-        with section(formatter, "Options"):
-            formatter.write_dl([record for record in records if record is not None])
+            write_panel(formatter, question, [(f"{job.name:{width}}", job.summary) for job in jobs])
+        records = (one.get_help_record(ctx) for one in self.get_params(ctx))
+        write_panel(formatter, "Options", [record for record in records if record is not None])
 
     def main(
         self,
@@ -78,23 +76,33 @@ class Commands(TyperGroup):
         sys.exit(code)
 
 
-@contextlib.contextmanager
-def section(formatter: Any, title: str) -> Iterator[None]:
-    """Write lines of a help under a title; a question has no colon behind it."""
-    formatter.write_paragraph()
-    formatter.write(f"{title}\n" if title.endswith("?") else f"{title}:\n")
-    with formatter.indentation():
-        yield
+#: Widest column of names in a help.
+MAX_NAMES = 30
+
+
+def write_panel(formatter: Any, title: str, rows: Sequence[tuple[str, str]]) -> None:
+    """Write names and what they mean under a title; a question has no colon behind it."""
+    width = min(max(len(name) for name, _ in rows), MAX_NAMES)
+    formatter.write(f"\n{title}\n" if title.endswith("?") else f"\n{title}:\n")
+    for name, text in rows:
+        formatter.write(filled(text, formatter.width, f"  {name:{width}}  ", width + 4))
+
+
+def filled(text: str, width: int, start: str = "  ", indent: int = 2) -> str:
+    """Break a text into lines between words, and never at the hyphens of a name."""
+    rules: Any = {"break_on_hyphens": False, "break_long_words": False}
+    rules |= {"initial_indent": start, "subsequent_indent": " " * indent}
+    return textwrap.fill(text, width, **rules) + "\n"
 
 
 #: Jobs that talk to a person or a pipe, and what runs them in place of ``perform``.
 LOOPS = {"ask": "sidelight.cli.ask._command:run", "embed": "sidelight.cli._stream:run"}
 
 
-def _perform(job: Job, *given: Any, **rules: Any) -> None:
+def _perform(job: Job, *given: Any) -> None:
     """Do a job; its result may be that something is wrong."""
     module, _, name = LOOPS.get(job.name, "sidelight.cli._perform:perform").partition(":")
-    found = getattr(importlib.import_module(module), name)(job, *given, **rules)
+    found = getattr(importlib.import_module(module), name)(job, *given)
     if found is not None and found.exit_code:
         raise typer.Exit(found.exit_code)
 

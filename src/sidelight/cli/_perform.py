@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +14,41 @@ from sidelight.jobs._registry import Job
 from sidelight.jobs._result import Result
 
 
-def perform(
-    job: Job,
-    request: Any,
-    outputs: Mapping[str, Path | None],
-    screen: Screen,
-    *,
-    force: bool = False,
-    spreadsheet_safe: bool = False,
-) -> Result:
+@dataclass(frozen=True)
+class Files:
+    """Files that a command writes.
+
+    Attributes
+    ----------
+    outputs : mapping of str to (Path or None)
+        Where to write, by kind; None for what is not wanted.
+    force : bool
+        Whether files that Sidelight did not write may be replaced.
+    spreadsheet_safe : bool
+        Whether texts that a spreadsheet would run get an apostrophe in front.
+    """
+
+    outputs: Mapping[str, Path | None]
+    force: bool = False
+    spreadsheet_safe: bool = False
+
+    def check_free(self, inputs: Iterable[Any], screen: Screen) -> None:
+        """Refuse to replace what is not ours, and name on the screen what is replaced."""
+        screen.note(*check_outputs_free(inputs, force=self.force, **self.outputs))
+
+    def write(self, found: Result) -> dict[str, Path]:
+        """Write what came out."""
+        return found.write(spreadsheet_safe=self.spreadsheet_safe, **self.outputs)
+
+
+def perform(job: Job, request: Any, files: Files, screen: Screen) -> Result:
     """Do a job from its request to files and screen."""
-    screen.note(*check_outputs_free(request.inputs, force=force, **outputs))
+    outputs = files.outputs
+    files.check_free(request.inputs, screen)
     with set_by(request.options()):
         found = run_and_show(job, request, screen)
         facts = {"command": job.name, **found.facts()}
-        paths = found.write(spreadsheet_safe=spreadsheet_safe, **outputs)
+        paths = files.write(found)
     if screen.prints_text:
         screen.tell(*found.tell())
     advice = _advice(outputs) if found.advice is None else found.advice
@@ -43,10 +64,9 @@ def run_and_show(job: Job, request: Any, screen: Screen) -> Result:
     """Run a job; what is decided before its long part is shown before it."""
     with screen.progress():
         prepared = job.prepare(request)
-        if isinstance(prepared, Result):
-            screen.note(*prepared.notes)
-            return prepared
         screen.note(*prepared.notes)
+        if isinstance(prepared, Result):
+            return prepared
         if not screen.knows_columns:
             screen.tell(*prepared.tell())
         found: Result = prepared.run()

@@ -9,19 +9,19 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sidelight._words import counted
-from sidelight.cli._perform import perform
+from sidelight.cli._perform import Files, perform
 from sidelight.cli._screen import Screen
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io.inner import harmless
 from sidelight.jobs import Job, MapStream, Result
-from sidelight.jobs._outputs import check_outputs_free
 from sidelight.jobs.embed._records import lines_of
 from sidelight.jobs.embed._request import EmbedRequest
 from sidelight.jobs.embed._stream import START, open_lines
@@ -102,19 +102,11 @@ class _Places:
             self._file.close()
 
 
-def run(
-    job: Job,
-    request: EmbedRequest,
-    outputs: Mapping[str, Path | None],
-    screen: Screen,
-    *,
-    force: bool,
-    spreadsheet_safe: bool,
-) -> Result | None:
+def run(job: Job, request: EmbedRequest, files: Files, screen: Screen) -> Result | None:
     """Map a table at once, or rows as they come."""
-    rules: Any = {"force": force, "spreadsheet_safe": spreadsheet_safe}
+    outputs = files.outputs
     if request.stream:
-        _run_stream(request, outputs, screen, **rules)
+        _run_stream(request, files, screen)
         return None
     if outputs["final"] is not None:
         raise InvalidRequest("--final is for rows that come one after the other: --stream.")
@@ -123,25 +115,19 @@ def run(
     if outputs["model"] is not None and request.views:
         raise InvalidRequest("a map of several views cannot be saved; in Python, pickle it.")
     asked = {kind: path for kind, path in outputs.items() if kind != "final"}
-    return perform(job, request, asked, screen, **rules)
+    return perform(job, request, replace(files, outputs=asked), screen)
 
 
-def _run_stream(
-    request: EmbedRequest,
-    outputs: Mapping[str, Path | None],
-    screen: Screen,
-    *,
-    force: bool,
-    spreadsheet_safe: bool,
-) -> None:
+def _run_stream(request: EmbedRequest, files: Files, screen: Screen) -> None:
     """Place rows until they end, then write what was asked for about all of them."""
+    outputs, safe = files.outputs, files.spreadsheet_safe
     if request.views or outputs["predictions"] is not None:
         raise InvalidRequest("--view makes a map of whole tables: --stream has no use.")
     coordinates = outputs["coordinates"]
     at_end = {kind: outputs[kind] for kind in ("final", "report", "model")}
     inputs = [] if request.is_piped else request.inputs
-    screen.note(*check_outputs_free(inputs, force=force, stream=coordinates, **at_end))
-    places = _Places(coordinates, spreadsheet_safe=spreadsheet_safe, as_json=screen.as_json)
+    replace(files, outputs={"stream": coordinates, **at_end}).check_free(inputs, screen)
+    places = _Places(coordinates, spreadsheet_safe=safe, as_json=screen.as_json)
     with _opened(request, screen) as lines:
         stream = MapStream(
             request,
@@ -154,7 +140,7 @@ def _run_stream(
     screen.note(*found.notes[len(stream.notes) :])
     paths: dict[str, Any] = {} if coordinates is None else {"stream": coordinates}
     outputs = {"coordinates": at_end.pop("final"), **at_end}
-    paths |= found.write(spreadsheet_safe=spreadsheet_safe, **outputs)
+    paths |= replace(files, outputs=outputs).write(found)
     _tell(stream, found, lines, places, screen, paths)
     if problem is not None:
         came = counted(stream.n_rows, "row")
@@ -171,11 +157,13 @@ def _tell(
         f"{type(found.estimator).__name__} on {found.data.path}: "
         f"{counted(stream.n_rows, 'row')}, {columns}, in {found.seconds:.2f} s{ended}"
     )
-    lines_said = [summary, *([f"Written: {', '.join(map(str, paths.values()))}"] if paths else [])]
+    told = [summary]
+    if paths:
+        told.append(f"Written: {', '.join(map(str, paths.values()))}")
     if places.path is not None:
-        screen.tell(*lines_said)
+        screen.tell(*told)
     elif screen.prints_text:
-        print(*lines_said, sep="\n", file=sys.stderr)
+        print(*told, sep="\n", file=sys.stderr)
     facts = {"command": "embed", **found.facts(), "n_rows": stream.n_rows}
     facts |= {"left_out": stream.n_left_out, "interrupted": lines.stopped}
     facts["outputs"] = {kind: str(path) for kind, path in paths.items()}

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from sidelight._words import counted, format_number
+from sidelight._words import format_number
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table, read_table
 from sidelight.io.inner import table_of_columns
 from sidelight.jobs._labeled import LabeledRun
-from sidelight.jobs._parts import ending
+from sidelight.jobs._parts import ending, heading
 from sidelight.jobs._table._features import IN_MEMORY, is_frame
 from sidelight.preparation.inner import as_source
-from sidelight.report.text import Strong, TextTable, Told, text_table
+from sidelight.report.text import TextTable, Told, text_table
 
 #: Clusters that the terminal lists.
 MAX_LISTED = 10
@@ -81,13 +81,9 @@ def gap_text(estimator: Any) -> str:
 
 def graph_words(found: GraphRun, noun: str, text: str, *parts: Told) -> list[Told]:
     """Return method, data, number of objects and what came out, parts, and what was kept."""
-    size = counted(found.data.n_rows, noun)
-    heading = (
-        Strong(type(found.estimator).__name__),
-        f" on {found.data.path}: {size}, {text} in {found.seconds:.2f} s",
-    )
+    first = heading(found.estimator, found.data, f", {text} in {found.seconds:.2f} s", noun)
     kept = ending(found.knowledge, found.violations, found.scores, found.data)
-    return [heading, *parts, *kept]
+    return [first, *parts, *kept]
 
 
 def largest_table(found: GraphRun, noun: str, many: str) -> TextTable:

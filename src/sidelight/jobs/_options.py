@@ -35,6 +35,8 @@ WRITE = "Files to write"
 METHOD = "Method"
 COLUMNS = "Columns"
 SCREEN = "Screen"
+#: Panel of the arguments.
+READ = "What to read"
 PANELS = (GOAL, KNOWN, WRITE, METHOD, COLUMNS, SCREEN)
 
 #: Largest number of values that a range such as ``2:8`` may hold.
@@ -446,16 +448,6 @@ class Request:
             words += given
         return shlex.join(words)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields that are not at their defaults; values only in memory by their type."""
-        found: dict[str, Any] = {}
-        for name, one in fields_of(type(self)).items():
-            value = getattr(self, name)
-            if not _is_default(value, one.default):
-                typed = isinstance(value, bool) or _can_be_typed(value)
-                found[name] = value if typed else f"<{type(value).__name__}>"
-        return found
-
 
 def _is_default(value: Any, default: Any) -> bool:
     if value is default:
@@ -466,33 +458,6 @@ def _is_default(value: Any, default: Any) -> bool:
     if isinstance(value, plain) and isinstance(default, plain):
         return bool(value == default)
     return False
-
-
-#: Widgets of a form, by the kind of an option.
-WIDGETS = {bool: "checkbox", int: "integer", float: "number", Path: "file", str: "text"}
-
-
-def form_of(request: type, outputs: Mapping[str, Option]) -> list[dict[str, Any]]:
-    """Return the fields of a form as plain values: for the workbench and the page of commands.
-
-    Outputs stand behind the fields of the request, under their kinds.
-    """
-    fields = [*fields_of(request).values(), *output_fields(outputs)]
-    return [
-        {
-            "name": one.name,
-            "names": list(one.names),
-            "panel": one.option.panel,
-            "widget": _widget(one.option),
-            "many": one.option.many,
-            "choices": list(one.option.choices),
-            "range": None if one.option.range is None else one.option.range.symbols(""),
-            "help": one.option.help,
-            "required": one.default is REQUIRED,
-            "default": None if one.default is REQUIRED else write_default(one),
-        }
-        for one in sorted(fields, key=place_in_help)
-    ]
 
 
 def output_fields(outputs: Mapping[str, Option]) -> list[Field]:
@@ -510,19 +475,7 @@ def place_in_help(one: Field) -> tuple[bool, float, bool]:
     return not option.argument, place, not option.completes
 
 
-def write_default(one: Field) -> Any:
-    """Return the default of an option as plain values."""
-    value = one.default
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _widget(option: Option) -> str:
-    if option.choices:
-        return "choice"
-    if option.metavar == "A,B,...":
-        return "columns"
-    if option.panel == COLUMNS and option.metavar == "NAME":
-        return "column"
-    return WIDGETS[option.kind]
+def panel_of(one: Field) -> str:
+    """Return the title under which an option stands in the help."""
+    option = one.option
+    return READ if option.argument and option.role == "input" else option.panel

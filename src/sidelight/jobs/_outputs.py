@@ -11,16 +11,19 @@ from typing import Any
 from sidelight._words import listed
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io.inner import (
+    CATEGORIZED,
+    DOUBTFUL,
     check_apart,
     check_can_be_read_again,
     check_labels_path,
     check_table_path,
     check_writable,
 )
-from sidelight.jobs._recognize import is_ours
+from sidelight.jobs import _recognize as ours
 
 PathLike = str | os.PathLike[str]
-PLAIN_TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".xlsx", ".parquet")
+CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+PLAIN_TABLES = (*CSV, ".xlsx", ".parquet")
 
 
 @dataclass(frozen=True)
@@ -33,13 +36,25 @@ class OutputKind:
         Allowed endings of its name; empty where ``check`` looks at them.
     check : callable or None
         Raises where the file cannot be of this kind.
+    recognize : callable or None
+        Whether Sidelight wrote a file; None where nothing tells.
     holds : str
         What is in the file, for sentences; empty for the kind itself.
     """
 
     endings: tuple[str, ...] = ()
     check: Callable[[Any], Any] | None = None
+    recognize: ours.Recognizer | None = None
     holds: str = ""
+
+    def is_ours(self, path: Path) -> bool:
+        """Whether an existing file is empty, or one of this kind that Sidelight wrote."""
+        if path.stat().st_size == 0:
+            return True
+        try:
+            return self.recognize is not None and self.recognize(path)
+        except Exception:  # whatever else can be in a file, it is not what we wrote
+            return False
 
 
 def _check_published(path: PathLike) -> None:
@@ -48,30 +63,36 @@ def _check_published(path: PathLike) -> None:
     check_table_path(path)
 
 
-LABELED = OutputKind(check=check_labels_path)
-NUMBERS = OutputKind(check=check_table_path)
+def _labeled(recognize: ours.Recognizer) -> OutputKind:
+    return OutputKind((), check_labels_path, recognize)
+
+
+def _numbers(recognize: ours.Recognizer | None, holds: str = "") -> OutputKind:
+    return OutputKind((), check_table_path, recognize, holds)
+
+
 #: What jobs write, by kind.
 KINDS: dict[str, OutputKind] = {
-    "labels": LABELED,
-    "classes": LABELED,
-    "entities": LABELED,
-    "categories": LABELED,
-    "ranked": LABELED,
-    "splits": LABELED,
-    "columns": LABELED,
-    "features": NUMBERS,
-    "coordinates": NUMBERS,
-    "predictions": NUMBERS,
-    "predicted": OutputKind(check=check_table_path, holds="what the model gives"),
-    "final": NUMBERS,
-    "stream": OutputKind((".csv", ".tsv", ".jsonl")),
-    "report": OutputKind((".html", ".htm")),
-    "model": OutputKind((".skops",)),
-    "constraints": OutputKind((".csv", ".csv.gz", ".tsv", ".tsv.gz", ".json", ".parquet")),
+    "labels": _labeled(ours.is_labels),
+    "classes": _labeled(ours.is_classes),
+    "entities": _labeled(ours.is_entities),
+    "categories": _labeled(ours.has_columns(*CATEGORIZED)),
+    "ranked": _labeled(ours.is_ranked),
+    "splits": _labeled(ours.is_splits),
+    "columns": _labeled(ours.is_column_labels),
+    "features": _numbers(ours.is_features),
+    "coordinates": _numbers(ours.is_features),
+    "predictions": _numbers(None),  # they have names of the user's columns
+    "predicted": _numbers(ours.is_predicted, "what the model gives"),
+    "final": _numbers(ours.is_features),
+    "stream": OutputKind((".csv", ".tsv", ".jsonl"), None, ours.is_features),
+    "report": OutputKind((".html", ".htm"), None, ours.is_report),
+    "model": OutputKind((".skops",), None, ours.is_model),
+    "constraints": OutputKind((*CSV, ".json", ".parquet"), None, ours.is_constraints),
     "answers": OutputKind(),
-    "explanation": OutputKind(PLAIN_TABLES, check_table_path),
-    "doubtful": OutputKind(PLAIN_TABLES, check_table_path),
-    "published": OutputKind(PLAIN_TABLES, _check_published),
+    "explanation": OutputKind(PLAIN_TABLES, check_table_path, ours.is_explanation),
+    "doubtful": OutputKind(PLAIN_TABLES, check_table_path, ours.has_columns(*DOUBTFUL)),
+    "published": OutputKind(PLAIN_TABLES, _check_published),  # it has names of the user's columns
 }
 
 
@@ -120,7 +141,7 @@ def check_outputs_free(
     paths = check_outputs(inputs=inputs, **outputs)
     # Answers are appended to, and a pipe or a device has no content to lose.
     old = {kind: path for kind, path in paths.items() if kind != "answers" and path.is_file()}
-    strange = [str(path) for kind, path in old.items() if not is_ours(path, kind)]
+    strange = [str(path) for kind, path in old.items() if not KINDS[kind].is_ours(path)]
     if strange and not force:
         exist, are = ("exists", "is") if len(strange) == 1 else ("exist", "are")
         raise InvalidRequest(

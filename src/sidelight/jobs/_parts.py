@@ -7,7 +7,7 @@ from typing import Any
 
 from sidelight._words import counted, score_rows, statements
 from sidelight.constraints import Constraints, Violations
-from sidelight.report.text import Line, Strong, TextTable, Told, text_table
+from sidelight.report.text import Line, Strong, TextTable, Told, first_rows, text_table
 
 #: Largest numbers of clusters, violated statements and columns that are listed.
 MAX_CLUSTERS = 30
@@ -38,15 +38,17 @@ def size_table(sizes: Mapping[str, int], classes: Mapping[str, str]) -> TextTabl
     n_rows = sum(sizes.values())
     shown = list(sizes.items())
     if len(shown) > MAX_CLUSTERS:
-        shown = sorted(shown, key=lambda one: -one[1])[:MAX_CLUSTERS]
-    rows = [(cluster, f"{n:,}", f"{n / n_rows:.1%}") for cluster, n in shown]
-    if hidden := len(sizes) - len(shown):
-        rows.append((f"and {hidden} smaller ones", "", ""))
+        shown.sort(key=lambda one: -one[1])
+    named = [[classes.get(cluster, "")] if classes else [] for cluster, _ in shown]
+    rows = [
+        (cluster, *name, f"{n:,}", f"{n / n_rows:.1%}")
+        for (cluster, n), name in zip(shown, named, strict=True)
+    ]
+    told = first_rows(rows, MAX_CLUSTERS, "smaller ones")
     if not classes:
-        return text_table("Cluster", "Rows", "Share", rows=rows)
-    named = [(cluster, classes.get(cluster, ""), *numbers) for cluster, *numbers in rows]
+        return text_table("Cluster", "Rows", "Share", rows=told)
     headers = ("Cluster", "Class", "Rows", "Share")
-    return text_table(*headers, rows=named, justify=("left", "left", "right"))
+    return text_table(*headers, rows=told, justify=("left", "left", "right"))
 
 
 def class_lines(classes: Mapping[str, str], sizes: Mapping[str, int]) -> list[Told]:
@@ -102,10 +104,8 @@ def preparation_lines(preparer: Any, *, raw: bool) -> list[Told]:
     if not others:
         columns = f"{counted(len(plain), 'column')} of numbers"
         return [f"{columns}, {scale} (--raw takes them as they are)"]
-    rows = [(_few(plain), "number", "")] if plain else []
-    rows += others[:MAX_COLUMNS]
-    if len(others) > MAX_COLUMNS:
-        rows.append((f"and {len(others) - MAX_COLUMNS:,} more", "", ""))
+    numbers = [(_few(plain), "number", "")] if plain else []
+    rows = [*numbers, *first_rows(others, MAX_COLUMNS)]
     title = f"Columns; numbers are {scale} (--as, --weight, --scale, --drop, --raw overrule)"
     return [text_table("Column", "Used as", "How", rows=rows, title=title, justify=("left",))]
 

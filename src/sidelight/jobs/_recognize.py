@@ -17,16 +17,15 @@ import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 from sidelight import catalog
 from sidelight.io.inner import (
     ALTERNATIVE,
-    CATEGORIZED,
     CLASS,
     CLUSTER,
     CLUSTERS,
     COLUMN_LABELS,
-    DOUBTFUL,
     ENTITY,
     ID,
     RANKED,
@@ -39,35 +38,39 @@ MODEL = b'"sidelight-model-'
 CONSTRAINTS = ["i", "j", "kind", "weight"]
 
 
-def is_ours(path: Path, kind: str) -> bool:
-    """Whether an existing file is empty, or an output of this kind that Sidelight wrote."""
-    if path.stat().st_size == 0:
-        return True
-    try:
-        return RECOGNIZED[kind](path)
-    except Exception:  # whatever else can be in a file, it is not what we wrote
-        return False
+#: Recognizes the file of a kind that Sidelight wrote, or raises.
+Recognizer: TypeAlias = Callable[[Path], bool]
 
 
-def _is_report(path: Path) -> bool:
+def has_columns(*names: str) -> Recognizer:
+    """Return what recognizes a table by its columns."""
+    return lambda path: column_names(path) == list(names)
+
+
+def is_report(path: Path) -> bool:
+    """Whether a file is a report."""
     with path.open("rb") as file:
         return GENERATOR in file.read(4096)
 
 
-def _is_model(path: Path) -> bool:
+def is_model(path: Path) -> bool:
+    """Whether a file is a saved model."""
     with zipfile.ZipFile(path) as archive:
         return MODEL in archive.read("schema.json")
 
 
-def _is_labels(path: Path) -> bool:
+def is_labels(path: Path) -> bool:
+    """Whether a file has clusters of rows."""
     return column_names(path) in ([ID, CLUSTER], [ID, CLUSTER, CLASS], [ID, CLUSTER, CLUSTERS])
 
 
-def _is_classes(path: Path) -> bool:
+def is_classes(path: Path) -> bool:
+    """Whether a file has classes of rows."""
     return has_classes(column_names(path))
 
 
-def _is_features(path: Path) -> bool:
+def is_features(path: Path) -> bool:
+    """Whether a file has features that are numbered after a method."""
     if path.suffix.lower() == ".npy":
         return False
     numbered = {f"{method.cls.__name__.lower()}0" for method in catalog.methods()}
@@ -75,67 +78,41 @@ def _is_features(path: Path) -> bool:
     return first == "id" and second in numbered
 
 
-def _is_explanation(path: Path) -> bool:
+def is_explanation(path: Path) -> bool:
+    """Whether a file has an explanation of clusters."""
     from sidelight.explanation.inner import COLUMNS
 
     return column_names(path) == list(COLUMNS)
 
 
-def _is_entities(path: Path) -> bool:
-    return column_names(path) == [ID, ENTITY]
-
-
-def _is_doubtful(path: Path) -> bool:
-    return column_names(path) == list(DOUBTFUL)
-
-
-def _is_categories(path: Path) -> bool:
-    return column_names(path) == list(CATEGORIZED)
-
-
-def _is_ranked(path: Path) -> bool:
+def is_ranked(path: Path) -> bool:
+    """Whether a file has ranked categories."""
     return column_names(path)[: len(RANKED)] == list(RANKED)
 
 
-def _is_splits(path: Path) -> bool:
+def is_splits(path: Path) -> bool:
+    """Whether a file has several splits."""
     first, *others = column_names(path)
     return first == ID and others == [f"{ALTERNATIVE}{n}" for n in range(1, len(others) + 1)]
 
 
-def _is_column_labels(path: Path) -> bool:
+def is_column_labels(path: Path) -> bool:
+    """Whether a file has clusters of columns."""
     return column_names(path) in ([*COLUMN_LABELS], [*COLUMN_LABELS, CLUSTERS])
 
 
-def _is_constraints(path: Path) -> bool:
+def is_constraints(path: Path) -> bool:
+    """Whether a file has constraints."""
     if path.suffix.lower() == ".json":
         with path.open("rb") as file:
             return re.match(rb'\[\n(\{"i": [^\n]*"kind": |\n\]$)', file.read(4096)) is not None
     return column_names(path) == CONSTRAINTS
 
 
-def _is_predicted(path: Path) -> bool:
-    kinds = (_is_labels, _is_classes, _is_ranked, _is_splits, _is_entities, _is_features)
+is_entities = has_columns(ID, ENTITY)
+
+
+def is_predicted(path: Path) -> bool:
+    """Whether a file has what some model gives for new rows."""
+    kinds = (is_labels, is_classes, is_ranked, is_splits, is_entities, is_features)
     return any(is_one(path) for is_one in kinds)
-
-
-RECOGNIZED: dict[str, Callable[[Path], bool]] = {
-    "labels": _is_labels,
-    "predicted": _is_predicted,
-    "classes": _is_classes,
-    "splits": _is_splits,
-    "features": _is_features,
-    "coordinates": _is_features,
-    "final": _is_features,
-    "stream": _is_features,
-    "predictions": lambda path: False,  # they have names of the user's columns
-    "report": _is_report,
-    "model": _is_model,
-    "constraints": _is_constraints,
-    "explanation": _is_explanation,
-    "entities": _is_entities,
-    "doubtful": _is_doubtful,
-    "categories": _is_categories,
-    "ranked": _is_ranked,
-    "columns": _is_column_labels,
-    "published": lambda path: False,  # it has names of the user's columns
-}

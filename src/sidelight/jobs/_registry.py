@@ -68,7 +68,7 @@ class Job:
     @property
     def outputs(self) -> Mapping[str, Option]:
         """Files that it writes, by kind, the main one first."""
-        found: Mapping[str, Option] = self._module("_request").OUTPUTS
+        found: Mapping[str, Option] = getattr(self._module("_request"), "OUTPUTS", {})
         return found
 
     def prepare(self, request: Request) -> Any:
@@ -144,7 +144,7 @@ JOBS: Mapping[str, Job] = {
         Job(
             "consensus",
             SAME,
-            "Find the partition that is nearest to several ones.",
+            "Combine several partitions of the same objects into the one nearest to all of them.",
             "sidelight consensus votes.csv --columns ann,bob,cid -o consensus.csv",
         ),
         Job(
@@ -189,8 +189,8 @@ JOBS: Mapping[str, Job] = {
             KNOWLEDGE,
             "Check constraints against data: contradictions, feasibility, quality.",
             "sidelight check customers.csv -c known.csv -k 4",
-            "Exit code 1 if the constraints contradict each other or k clusters cannot satisfy "
-            "them.",
+            "The exit code is 1 if the constraints contradict each other, or K clusters cannot "
+            "satisfy them.",
         ),
         Job(
             "explain",
@@ -235,7 +235,7 @@ JOBS: Mapping[str, Job] = {
         Job(
             "methods",
             START,
-            "List the methods, or tell the parameters of one.",
+            "List the methods, or describe one with its parameters.",
             "sidelight methods pckmeans",
             can_be_quiet=False,
         ),

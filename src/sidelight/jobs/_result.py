@@ -9,12 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sidelight.exceptions import SidelightError
-from sidelight.io.inner import write_together
+from sidelight.io.inner import write_columns, write_together
 from sidelight.jobs._outputs import PathLike, check_outputs
 from sidelight.report.text import Told, as_html
 
 #: Writes one file.
 Writer: TypeAlias = Callable[[Path], None]
+
+
+def writer_of(columns: Callable[[], Mapping[str, Any]], spreadsheet_safe: bool) -> Writer:
+    """Return what writes columns as a table; they are made when it writes."""
+    return lambda path: write_columns(columns(), path, spreadsheet_safe=spreadsheet_safe)
 
 
 class Result:

@@ -19,9 +19,11 @@ from sidelight.jobs._options import (
     infile,
     number,
     outfile,
+    read_numbers,
     settings,
     split_weights,
     word,
+    write_numbers,
 )
 
 Class = TypeVar("Class")
@@ -62,17 +64,22 @@ class KnownPairs(Known):
 
 
 @request
-class KnownRows(KnownPairs):
-    """Statements about rows, also as labels in a column."""
+class KnownLabels:
+    """Labels of rows, in a column."""
 
     labels: Annotated[
         Any,
         column(
-            "Column with labels known for some rows; empty or -1: unknown.",
+            "Column with the known labels of some rows; empty or -1 where unknown.",
             "--label-column",
             panel=KNOWN,
         ),
     ] = None
+
+
+@request
+class KnownRows(KnownLabels, KnownPairs):
+    """Statements about rows, also as labels in a column."""
 
 
 @request
@@ -130,7 +137,7 @@ class PreparedColumns(UsedColumns):
         Mapping[str, Any],
         by_column(
             "What a column holds: number, log, yes-no, category, ordered:LOW<...<HIGH, date, time, "
-            "text or aside; repeatable. By default found out, and shown.",
+            "text, or aside to leave it out; repeatable. By default this is found out, and shown.",
             "--as",
             metavar="COLUMN=KIND",
         ),
@@ -138,7 +145,7 @@ class PreparedColumns(UsedColumns):
     weights: Annotated[
         Mapping[str, float],
         by_column(
-            "How many features a column counts as; repeatable.",
+            "How many features a column counts as, instead of one; repeatable.",
             "--weight",
             metavar="COLUMN=W",
             read=split_weights,
@@ -153,7 +160,11 @@ class PreparedColumns(UsedColumns):
         ),
     ] = None
     raw: Annotated[
-        bool, flag("Take the columns as they are: numbers, and not scaled.", panel=COLUMNS)
+        bool,
+        flag(
+            "Take the columns as they are: they must be numbers, which are not scaled.",
+            panel=COLUMNS,
+        ),
     ] = False
 
 
@@ -178,7 +189,11 @@ class Settings:
 
     settings: Annotated[
         Mapping[str, Any],
-        settings("A parameter of the method; repeatable.", "--set", panel=METHOD),
+        settings(
+            "Set a parameter of the method; `sidelight methods METHOD` lists them. Repeatable.",
+            "--set",
+            panel=METHOD,
+        ),
     ] = field(default_factory=dict)
 
 
@@ -187,7 +202,23 @@ class Fit(Settings, Seed):
     """How the method is set."""
 
 
-def method(help: str, completes: str = OWN_METHODS) -> Any:
+def clusters(help: str, *, sets: str = "n_clusters") -> Any:
+    """Declare a number of clusters."""
+    return number(help, "-k", "--clusters", metavar="K", sets=sets)
+
+
+def several_clusters(help: str, *, sets: str = "n_clusters") -> Any:
+    """Declare numbers of clusters, such as ``2:8``."""
+    return word(
+        help, "-k", "--clusters", metavar="K", read=read_numbers, write=write_numbers, sets=sets
+    )
+
+
+#: Where methods are found.
+METHODS = "Name of a method; `sidelight methods` lists them"
+
+
+def method(help: str = f"{METHODS}.", completes: str = OWN_METHODS) -> Any:
     """Declare the method of a job."""
     return word(help, "--method", "-m", panel=METHOD, completes=completes)
 
@@ -195,8 +226,8 @@ def method(help: str, completes: str = OWN_METHODS) -> Any:
 # --- files that are written ---------------------------------------------------------------------
 
 LABELS = outfile(
-    f"Where to write id and cluster, and the class that a cluster stands for where labels tell "
-    f"({TABLES}).",
+    "Where to write id and cluster of every row, and the class that the cluster stands for where "
+    f"labels are known ({TABLES}).",
     "--output",
     "-o",
 )

@@ -65,9 +65,10 @@ def check_fitted(estimator: Any) -> None:
 
     if hasattr(estimator, "labels_") or hasattr(estimator, "transduction_"):
         return
+    is_map = hasattr(estimator, "transform")
     try:
-        check_is_fitted(estimator)
-        is_map = hasattr(estimator, "transform")
+        if is_map:
+            check_is_fitted(estimator)
     except NotFittedError:
         is_map = False
     if not is_map:

@@ -66,6 +66,20 @@ def text_table(
     return TextTable(headers, cells, title, tuple(justify), **layout)
 
 
+def first_rows(
+    rows: Iterable[Sequence[object]], most: int, rest: str = "more", of: int | None = None
+) -> list[Sequence[object]]:
+    """Return the first rows, and a last one that says how many there are besides.
+
+    ``of`` is the number of all rows where not all are given.
+    """
+    shown = list(rows)
+    hidden = (len(shown) if of is None else of) - most
+    if hidden <= 0:
+        return shown
+    return [*shown[:most], (f"and {hidden:,} {rest}", *[""] * (len(shown[0]) - 1))]
+
+
 def plain_line(line: Line) -> str:
     """Return a line as one text."""
     return line if isinstance(line, str) else "".join(line)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 from sidelight import catalog
@@ -11,16 +10,14 @@ from sidelight._words import counted
 from sidelight.active import Answers, make_strategy
 from sidelight.active.inner import NAMES
 from sidelight.cli._errors import UsageError
-from sidelight.cli._perform import perform
+from sidelight.cli._perform import Files, perform
 from sidelight.cli._screen import Screen
-from sidelight.cli.ask._dialogue import Dialogue
 from sidelight.cli.ask._pair_view import PairView
-from sidelight.cli.ask._talk import talk
+from sidelight.cli.ask._talk import answer_files, talk
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table
 from sidelight.jobs import JOBS, Job, Prepared, Result
 from sidelight.jobs._options import fields_of
-from sidelight.jobs._outputs import check_outputs_free
 from sidelight.jobs._registry import make_request
 from sidelight.jobs.ask._request import AskRequest
 
@@ -31,29 +28,20 @@ DEFAULT = "explore-consolidate"
 CLUSTERER, CLASSIFIER = "pckmeans", "pairwise-logistic-regression"
 
 
-def run(
-    job: Job,
-    request: AskRequest,
-    outputs: Mapping[str, Path | None],
-    screen: Screen,
-    *,
-    force: bool,
-    spreadsheet_safe: bool,
-) -> Result | None:
+def run(job: Job, request: AskRequest, files: Files, screen: Screen) -> Result | None:
     """Ask until the person has had enough, then do what ``cluster`` or ``classify`` does."""
     if request.pairs is not None:
         from sidelight.cli.ask._listed import run_listed
 
-        run_listed(request, outputs, screen, force=force, spreadsheet_safe=spreadsheet_safe)
+        run_listed(request, files, screen)
         return None
     method, strategy = choose(request.method, request.strategy)
-    files = answer_files(request, outputs)
-    written = {"labels": outputs["labels"], "report": outputs["report"]}
-    after = JOBS["cluster"]
+    after, kind = JOBS["cluster"], "labels"
     if method.tags.kind == "classifier":
-        after = JOBS["classify"]
-        written = {"classes": outputs["labels"], "report": outputs["report"]}
-    screen.note(*check_outputs_free(request.inputs, force=force, **files, **written))
+        after, kind = JOBS["classify"], "classes"
+    written = {kind: files.outputs["labels"], "report": files.outputs["report"]}
+    kept = answer_files(request, files)
+    replace(files, outputs={**kept, **written}).check_free(request.inputs, screen)
     asked = _asked(request) | {"method": method.name}
     if after.name == "classify" and asked.pop("k") is not None:
         raise UsageError(f"{method.cls.__name__} has no number to choose by -k.")
@@ -61,29 +49,22 @@ def run(
     _check_labels(prepared)
     screen.note(*prepared.data.notes)
     screen.tell(*prepared.tell())
-    facts = _talk(
-        prepared,
-        strategy,
-        request.questions,
-        files,
-        as_json=screen.as_json,
-        spreadsheet_safe=spreadsheet_safe,
-    )
-    asked |= _by_the_same_names(prepared.data) | {"constraints": files["constraints"]}
+
+    def chosen(answers: Answers) -> tuple[Any, PairView]:
+        chooser = make_strategy(strategy, prepared.estimator)
+        chooser.start(prepared.X, answers, _number(prepared), prepared.request.seed)
+        return chooser, PairView(prepared)
+
+    about = counted(prepared.data.n_rows, "row")
+    facts = talk(request, prepared.knowledge, chosen, about, files, screen)
+    asked |= _by_the_same_names(prepared.data) | {"constraints": kept["constraints"]}
     if request.method is None:
         asked["method"] = None if after.name == "classify" else asked["method"]
     again = Screen(quiet=screen.as_json, knows_columns=True)
-    rules: Any = {"force": True, "spreadsheet_safe": spreadsheet_safe}
-    found = perform(after, make_request(after.name, asked), written, again, **rules)
+    written_files = replace(files, outputs=written, force=True)
+    found = perform(after, make_request(after.name, asked), written_files, again)
     screen.result({**again.facts, "command": job.name, "answers": facts})
     return found
-
-
-def answer_files(request: AskRequest, outputs: Mapping[str, Path | None]) -> dict[str, Path]:
-    """Return where answers are kept, and where they are written as constraints."""
-    name = Path(request.data).name.removesuffix(".gz")
-    answers = outputs["answers"] or Path(f"{Path(name).stem}.answers.jsonl")
-    return {"answers": answers, "constraints": answers.with_suffix(".constraints.csv")}
 
 
 def _asked(request: AskRequest) -> dict[str, Any]:
@@ -145,32 +126,3 @@ def _number(prepared: Prepared) -> int | None:
         return len(prepared.knowledge.label_names) or None
     k = prepared.request.k
     return None if k is None else int(k)
-
-
-def _talk(
-    prepared: Prepared,
-    strategy: str,
-    questions: int | None,
-    files: Mapping[str, Path],
-    *,
-    as_json: bool,
-    spreadsheet_safe: bool,
-) -> dict[str, Any]:
-    """Hold the dialogue and write what it brought as constraints."""
-    from rich.console import Console
-
-    # Standard output belongs to the JSON object, if that was asked for.
-    console = Console(highlight=False, stderr=as_json)
-    request, data = prepared.request, prepared.data
-    with Answers.open(files["answers"], known=prepared.knowledge) as answers:
-        chooser = make_strategy(strategy, prepared.estimator)
-        chooser.start(prepared.X, answers, _number(prepared), request.seed)
-        dialogue = Dialogue(answers, chooser, PairView(prepared), console, questions)
-        return talk(
-            dialogue,
-            counted(data.n_rows, "row"),
-            request.data,
-            files["answers"],
-            files["constraints"],
-            spreadsheet_safe=spreadsheet_safe,
-        )

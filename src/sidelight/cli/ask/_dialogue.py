@@ -171,8 +171,7 @@ class Dialogue:
         with _interrupts_deferred():
             say()
         entry = self.answers.entries[-1]
-        one, other = map(plain_text, self.answers.known.name_rows([entry.i, entry.j]))
-        self._say(f"[green]✓[/] {one} and {other}: {_word(entry)}. {self.tally()}")
+        self._say(f"[green]✓[/] {self._rows(entry)}: {_word(entry)}. {self.tally()}")
 
     def _undo(self) -> None:
         with _interrupts_deferred():
@@ -181,8 +180,10 @@ class Dialogue:
             self._say("[yellow]There is nothing to undo.[/]")
             return
         self._again = (entry.i, entry.j)
-        one, other = map(plain_text, self.answers.known.name_rows([entry.i, entry.j]))
-        self._say(f"Undone: {one} and {other}, {_word(entry)}. {self.tally()}")
+        self._say(f"Undone: {self._rows(entry)}, {_word(entry)}. {self.tally()}")
+
+    def _rows(self, entry: Answer) -> str:
+        return plain_text(" and ".join(self.answers.known.name_rows([entry.i, entry.j])))
 
     def tally(self) -> str:
         """How much was answered, and how much follows from it."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from rich import box
+from rich.table import Table as RichTable
 
 from sidelight._fit.moments import moments
 from sidelight.cli._screen import plain_text
@@ -36,21 +39,11 @@ class PairView:
         self._names, self._numbers = _numbers(prepared)
         self._deviation = _deviations(self._numbers)
         hidden = {*self._names, self._data.id_column}
-        self._others = _other_columns(self._data, hidden)
+        self._others = other_columns(self._data, hidden)
 
     def table(self, i: int, j: int) -> Any:
         """Lay out two rows for Rich."""
-        from rich import box
-        from rich.table import Table as RichTable
-
-        laid_out = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
-        laid_out.add_column("")
-        for row in (i, j):
-            laid_out.add_column(plain_text(self._data.row_ids[row]), justify="right")
-        laid_out.add_column("")
-        for name, column in self._others.items():
-            one, other = (_text(column[row].as_py()) for row in (i, j))
-            laid_out.add_row(*_cells(name, one, other, "" if one == other else "≠"))
+        laid_out = side_by_side(self._data, self._others, i, j, justify="right")
         values, apart = self._differences(i, j)
         shown = _largest(apart)
         for place in shown:
@@ -67,6 +60,21 @@ class PairView:
         values = np.asarray(taken.toarray() if hasattr(taken, "toarray") else taken, np.float64)
         apart = np.nan_to_num(np.abs(values[0] - values[1]))
         return values, np.divide(apart, self._deviation, out=apart, where=self._deviation > 0)
+
+
+def side_by_side(
+    data: Table, columns: Mapping[str, Any], i: int, j: int, justify: Any = "left"
+) -> Any:
+    """Lay out columns of two rows for Rich."""
+    laid_out = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+    laid_out.add_column("")
+    for row in (i, j):
+        laid_out.add_column(plain_text(data.row_ids[row]), justify=justify)
+    laid_out.add_column("")
+    for name, column in columns.items():
+        one, other = (_text(column[row].as_py()) for row in (i, j))
+        laid_out.add_row(*_cells(name, one, other, "" if one == other else "≠"))
+    return laid_out
 
 
 def _numbers(prepared: Prepared) -> tuple[list[str], Any]:
@@ -112,7 +120,7 @@ def _text(value: Any) -> str:
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 3]}..."
 
 
-def _other_columns(data: Table, hidden: set[str | None]) -> dict[str, Any]:
+def other_columns(data: Table, hidden: set[str | None]) -> dict[str, Any]:
     """All other columns of the file: also those that are no features often decide."""
     columns: Any = data.columns
     if data.path.is_file() and table_format(data.path) not in ("npy", "libsvm"):

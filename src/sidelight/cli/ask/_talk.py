@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sidelight.cli._screen import plain_text
+from rich.console import Console
+
+from sidelight.active import Answers
+from sidelight.cli._perform import Files
+from sidelight.cli._screen import Screen, plain_text
 from sidelight.cli.ask._dialogue import HELP, Dialogue
+from sidelight.constraints import Constraints
+from sidelight.jobs.ask._request import AskRequest
 
 ENDINGS = {
     "quit": "",
@@ -15,46 +22,60 @@ ENDINGS = {
 }
 
 
+def answer_files(request: AskRequest, files: Files) -> dict[str, Path]:
+    """Return where answers are kept, and where they are written as constraints."""
+    name = Path(request.data).name.removesuffix(".gz")
+    answers = files.outputs["answers"] or Path(f"{Path(name).stem}.answers.jsonl")
+    return {"answers": answers, "constraints": answers.with_suffix(".constraints.csv")}
+
+
 def talk(
-    dialogue: Dialogue,
+    request: AskRequest,
+    known: Constraints,
+    make: Callable[[Answers], tuple[Any, Any]],
     about: str,
-    data: Path,
-    answers_file: Path,
-    constraints_file: Path,
-    *,
-    spreadsheet_safe: bool,
+    files: Files,
+    screen: Screen,
 ) -> dict[str, Any]:
-    """Hold the dialogue, write what it brought as constraints, and return its facts.
+    """Hold a dialogue, write what it brought as constraints, and return its facts.
 
     Parameters
     ----------
-    dialogue : Dialogue
-        Ready to ask.
+    request : AskRequest
+        What was asked for.
+    known : Constraints
+        What is known before.
+    make : callable
+        Makes what chooses the pairs, and what shows them, out of the answers.
     about : str
         What the questions are about, in words.
-    data : Path
-        The table.
-    answers_file, constraints_file : Path
-        Where answers are kept, and where to write the constraints.
-    spreadsheet_safe : bool
-        Whether texts that a spreadsheet would run get an apostrophe in front.
+    files : Files
+        Where to write.
+    screen : Screen
+        Where the questions go, unless the JSON object does.
     """
-    answers, console = dialogue.answers, dialogue.console
-    resumed = f" ({dialogue.tally()})" if len(answers) else ""
-    console.print(
-        f"[bold]{plain_text(data)}[/]: {about}. Every answer is kept at once in "
-        f"{plain_text(answers_file)}{resumed}\n{plain_text(HELP)}"
-    )
-    ended = dialogue.run()
-    answers.constraints.write(constraints_file, spreadsheet_safe=spreadsheet_safe)
-    console.print(f"\n{ENDINGS[ended]}{dialogue.tally()} Written: {plain_text(constraints_file)}")
-    return {
-        "ended": ended,
-        "asked": dialogue.n_asked,
-        "same": answers.n_same,
-        "different": answers.n_different,
-        "skipped": answers.n_skipped,
-        "saved": answers.n_saved,
-        "file": str(answers_file),
-        "constraints": str(constraints_file),
-    }
+    kept = answer_files(request, files)
+    # Standard output belongs to the JSON object, if that was asked for.
+    console = Console(highlight=False, stderr=screen.as_json)
+    with Answers.open(kept["answers"], known=known) as answers:
+        strategy, view = make(answers)
+        dialogue = Dialogue(answers, strategy, view, console, request.questions)
+        resumed = f" ({dialogue.tally()})" if len(answers) else ""
+        console.print(
+            f"[bold]{plain_text(request.data)}[/]: {about}. Every answer is kept at once in "
+            f"{plain_text(kept['answers'])}{resumed}\n{plain_text(HELP)}"
+        )
+        ended = dialogue.run()
+        path = kept["constraints"]
+        answers.constraints.write(path, spreadsheet_safe=files.spreadsheet_safe)
+        console.print(f"\n{ENDINGS[ended]}{dialogue.tally()} Written: {plain_text(path)}")
+        return {
+            "ended": ended,
+            "asked": dialogue.n_asked,
+            "same": answers.n_same,
+            "different": answers.n_different,
+            "skipped": answers.n_skipped,
+            "saved": answers.n_saved,
+            "file": str(kept["answers"]),
+            "constraints": str(path),
+        }

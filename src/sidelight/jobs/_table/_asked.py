@@ -76,4 +76,4 @@ class TableRequest(Seed, PreparedColumns, Truth, KnownRows, Rows):
 class MethodRequest(Fit, TableRequest):
     """Which rows, by which method, and what is known about them."""
 
-    method: Annotated[str | None, method("See `sidelight methods`.")] = None
+    method: Annotated[str | None, method()] = None

@@ -6,7 +6,7 @@ import contextlib
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,6 +123,10 @@ class Prepared:
             remarks=tuple(remarks),
         )
 
+    def prepared(self) -> dict[str, Any]:
+        """Return all that the fit needs, by name."""
+        return {one.name: getattr(self, one.name) for one in fields(Prepared)}
+
     def _fit_params(self) -> dict[str, Any]:
         """Return what else the fit is given."""
         known = {"anchors": self.anchors, "conditions": self.conditions}
@@ -207,7 +211,52 @@ class Outcome(Result):
         )
 
 
-class Fitted(Outcome, Prepared):
+class Reported(Outcome):
+    """Rows of a fit with what was known about them, and a page that shows what came out."""
+
+    method: Method
+    knowledge: Constraints
+    request: Any
+
+    @cached_property
+    def violations(self) -> Violations:
+        """Stated constraints that the clusters do not keep."""
+        return self.knowledge.violations(self.labels)
+
+    @cached_property
+    def scores(self) -> dict[str, dict[str, float]]:
+        """Agreement with the true classes, over all rows and over those that nothing mentions."""
+        if self.data.truth is None or self.labels is None:
+            return {}
+        from sidelight.evaluation import constrained_scores
+
+        return constrained_scores(self.data.truth_codes, self.labels, self.knowledge)
+
+    @property
+    def title(self) -> str:
+        """Title of the page: data and method."""
+        return f"{self.data.path.name}: {type(self.estimator).__name__}"
+
+    def page(self) -> Page:
+        """Return what the page shows: the ``page`` of the job."""
+        page: Page = self.module("_page").page(self)
+        return page
+
+    def framed(self, page: Page, **settings: Any) -> Page:
+        """Return a page with title, time, command, and what was set besides the parameters."""
+        return replace(
+            page,
+            title=self.title,
+            settings={"data": str(self.data.path), **settings},
+            command=self.request.command_line(),
+            seconds=self.seconds,
+        )
+
+    def _fill_report(self, path: Path) -> None:
+        path.write_text(self.page().html(), encoding="utf-8")
+
+
+class Fitted(Reported, Prepared):
     """Rows of a table with what one or several fits made of them, a page and a model."""
 
     def _fit_facts(self) -> dict[str, Any]:
@@ -237,27 +286,9 @@ class Fitted(Outcome, Prepared):
             feature_names=self.features_in,
         )
 
-    def page(self) -> Page:
-        """Return what the page shows."""
-        page: Page = self.module("_page").page(self)
-        return page
-
-    def framed(self, page: Page, what: str = "") -> Page:
-        """Return a page with title, settings, command and columns of this run.
-
-        ``what`` stands in the title, by default the method.
-        """
-        return replace(
-            page,
-            title=f"{self.data.path.name}: {what or type(self.estimator).__name__}",
-            settings={"data": str(self.data.path), "scale": self.scale},
-            command=self.request.command_line(),
-            seconds=self.seconds,
-            preparation=self.plan,
-        )
-
-    def _fill_report(self, path: Path) -> None:
-        path.write_text(self.page().html(), encoding="utf-8")
+    def framed(self, page: Page, **settings: Any) -> Page:
+        framed = super().framed(page, scale=self.scale, **settings)
+        return replace(framed, preparation=self.plan)
 
     def _model(self, **own: Any) -> Model:
         """Return what new rows need."""
@@ -301,20 +332,6 @@ class Run(Fitted):
     seconds: float
     growth: Any = field(default=None, kw_only=True)
     remarks: tuple[str, ...] = field(default=(), kw_only=True)
-
-    @cached_property
-    def violations(self) -> Violations:
-        """Stated constraints that the clusters do not keep."""
-        return self.knowledge.violations(self.labels)
-
-    @cached_property
-    def scores(self) -> dict[str, dict[str, float]]:
-        """Agreement with the true classes, over all rows and over those no constraint mentions."""
-        if self.data.truth is None or self.labels is None:
-            return {}
-        from sidelight.evaluation import constrained_scores
-
-        return constrained_scores(self.data.truth_codes, self.labels, self.knowledge)
 
     @cached_property
     def explanation(self) -> Explanation:

@@ -79,8 +79,7 @@ def page(found: AlternativesRun) -> Page:
             n_colors=max(len(split.names) for split in (*old.values(), *new.values())),
             styles=["page.css"],
             package=__package__,
-        ),
-        "other splits",
+        )
     )
 
 

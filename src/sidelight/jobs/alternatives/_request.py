@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from sidelight._interval import Interval
 from sidelight.jobs._options import KNOWN, number, texts
-from sidelight.jobs._shared import MODEL, REPORT, TABLES, main_output, method, request
+from sidelight.jobs._shared import MODEL, REPORT, TABLES, clusters, main_output, method, request
 from sidelight.jobs._table._asked import MethodRequest
 
 #: Method by default: its second and third split differ from the first as well as from the known.
@@ -32,13 +32,7 @@ class AlternativesRequest(MethodRequest):
 
     k: Annotated[
         int | None,
-        number(
-            "Number of clusters of every split.",
-            "-k",
-            "--clusters",
-            metavar="K",
-            sets="n_clusters",
-        ),
+        clusters("Number of clusters of every split."),
     ] = None
     avoid: Annotated[
         Any,

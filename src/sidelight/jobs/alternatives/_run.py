@@ -61,6 +61,10 @@ class AlternativesRun(Fitted):
         return split_names(self.labels)
 
     @property
+    def title(self) -> str:
+        return f"{self.data.path.name}: other splits"
+
+    @property
     def avoided_columns(self) -> dict[str, bool] | None:
         """Avoided columns of the data, and whether they hold numbers; None if others are avoided.
 
@@ -144,7 +148,7 @@ class PreparedAlternatives(Prepared):
                 constraints=self.knowledge,
             )
         seconds = time.perf_counter() - start
-        given = {one.name: getattr(self, one.name) for one in dataclasses.fields(Prepared)}
+        given = self.prepared()
         runs = tuple(
             Run(
                 **{**given, "estimator": one},

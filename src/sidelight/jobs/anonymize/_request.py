@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 from sidelight._interval import Interval
 from sidelight.jobs._options import (
-    FORMATS,
+    NAMED,
     Request,
     by_column,
     columns,
@@ -61,9 +61,9 @@ class AnonymizeRequest(Fit, Request):
 
     job: ClassVar[str] = "anonymize"
 
-    data: Annotated[
-        Any, table(f"Table with a row for every person: {FORMATS}.", metavar="TABLE")
-    ] = field(kw_only=False)
+    data: Annotated[Any, table(f"Table with a row for every person: {NAMED}.", metavar="TABLE")] = (
+        field(kw_only=False)
+    )
     quasi: Annotated[
         Sequence[str],
         columns(
@@ -92,8 +92,8 @@ class AnonymizeRequest(Fit, Request):
     hierarchies: Annotated[
         Mapping[str, Any],
         by_column(
-            "How values of a quasi-identifier are generalized: lines value;group;wider group;...; "
-            "repeatable.",
+            "File that says how values of a quasi-identifier are generalized, in lines "
+            "value;group;wider group;...; repeatable.",
             "--hierarchy",
             metavar="COLUMN=FILE",
             panel=COLUMN_ROLES,
@@ -105,7 +105,7 @@ class AnonymizeRequest(Fit, Request):
     k: Annotated[
         int,
         number(
-            "Least number of rows that are alike.",
+            "Least number of rows that are published alike.",
             "-k",
             metavar="K",
             panel=PROMISE,
@@ -116,7 +116,7 @@ class AnonymizeRequest(Fit, Request):
     l: Annotated[  # noqa: E741 - the name in the literature
         int,
         number(
-            "Least diversity of every sensitive column among rows that are alike.",
+            "Least diversity of every sensitive column among rows that are published alike.",
             "-l",
             metavar="L",
             panel=PROMISE,
@@ -127,9 +127,9 @@ class AnonymizeRequest(Fit, Request):
     diversity: Annotated[
         str,
         word(
-            "distinct (L different values), entropy (of L equally frequent values), recursive (the "
-            "most frequent value is rarer than C times all but the L - 1 most frequent) or "
-            "recursive-published (the same with the L least frequent).",
+            "How diversity is counted: distinct (L different values), entropy (that of L equally "
+            "frequent values), recursive (the most frequent value is rarer than C times all but "
+            "the L - 1 most frequent) or recursive-published (the same with the L least frequent).",
             metavar="MODEL",
             panel=PROMISE,
             choices=("distinct", "entropy", "recursive", "recursive-published"),
@@ -159,11 +159,11 @@ class AnonymizeRequest(Fit, Request):
     check: Annotated[
         bool,
         flag(
-            "Only count how many rows of TABLE, published by whomever, are alike. Exit code 1 if "
-            "fewer than K are somewhere, or a sensitive column is less diverse than L.",
+            "Only count how many rows of TABLE are alike, whoever published it. The exit code is 1 "
+            "if fewer than K are alike somewhere, or a sensitive column is less diverse than L.",
         ),
     ] = False
-    method: Annotated[str, method("See `sidelight methods`.")] = DEFAULT
+    method: Annotated[str, method()] = DEFAULT
 
     @property
     def roles(self) -> dict[str, tuple[str, ...]]:

@@ -139,14 +139,10 @@ class AnonymizeRun(FittedRun):
         """Published quasi-identifiers in the order in which the rows were read."""
         return self.estimator.published_
 
-    def facts(self) -> dict[str, Any]:
+    def _own_facts(self) -> dict[str, Any]:
         """Return what came out as plain values; none of them is of a single row."""
         check = self.check
         return {
-            "data": str(self.columns.path),
-            "method": self.method.name,
-            "parameters": self.estimator.get_params(deep=False),
-            "n_rows": self.columns.n_rows,
             "n_published": check.n_rows,
             "n_suppressed": self.n_suppressed,
             **promise_facts(check),
@@ -156,7 +152,6 @@ class AnonymizeRun(FittedRun):
             "column_losses": self.column_losses,
             "columns": self.roles,
             "warnings": self.warnings,
-            "seconds": self.seconds,
             "checked": self.checked,
         }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sidelight._words import counted, format_number
+from sidelight.jobs._parts import heading
 from sidelight.pictures._run import shorten
 from sidelight.privacy import AnonymityCheck
 from sidelight.report.text import Strong, TextTable, Told, text_table
@@ -47,11 +48,11 @@ def words(found: AnonymizeRun) -> list[Told]:
     of_columns = sorted(found.column_losses.items(), key=lambda one: -one[1])
     where = "counted in the written file" if found.checked == "file" else "counted in memory"
     return [
-        (
-            Strong(type(found.estimator).__name__),
-            f" on {found.columns.path}: {counted(found.columns.n_rows, 'row')}{left_out}, "
-            f"{counted(found.check.n_classes, 'class')} of rows that are published alike, in "
-            f"{found.seconds:.2f} s",
+        heading(
+            found.estimator,
+            found.data,
+            f"{left_out}, {counted(found.check.n_classes, 'class')} of rows that are published "
+            f"alike, in {found.seconds:.2f} s",
         ),
         promise_table(found.check, f"Promise, {where}"),
         text_table(

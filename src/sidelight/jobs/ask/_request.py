@@ -6,13 +6,16 @@ from dataclasses import field
 from typing import Annotated, Any, ClassVar
 
 from sidelight._interval import Interval
-from sidelight.jobs._options import KNOWN, column, infile, number, outfile, table, word
+from sidelight.jobs._options import infile, number, outfile, table, word
 from sidelight.jobs._shared import (
+    METHODS,
     REPORT,
     TABLES,
     Known,
+    KnownLabels,
     PreparedColumns,
     Seed,
+    clusters,
     main_output,
     method,
     request,
@@ -21,7 +24,7 @@ from sidelight.jobs._table._asked import ROWS, Rows
 
 
 @request
-class AskRequest(Seed, PreparedColumns, Known, Rows):
+class AskRequest(Seed, PreparedColumns, KnownLabels, Known, Rows):
     """Which rows a person is asked about, in which order, and how often."""
 
     job: ClassVar[str] = "ask"
@@ -29,11 +32,11 @@ class AskRequest(Seed, PreparedColumns, Known, Rows):
     data: Annotated[Any, table(ROWS)] = field(kw_only=False)
     k: Annotated[
         int | None,
-        number("Number of clusters.", "-k", "--clusters", metavar="K", sets="n_clusters"),
+        clusters("Number of clusters."),
     ] = None
     questions: Annotated[
         int | None,
-        number("Most questions to ask; by default until you quit.", range=Interval(0)),
+        number("Most questions to ask; by default they go on until you quit.", range=Interval(0)),
     ] = None
     strategy: Annotated[
         str | None,
@@ -50,19 +53,10 @@ class AskRequest(Seed, PreparedColumns, Known, Rows):
             "--doubtful`, and write the answers as constraints; nothing is clustered."
         ),
     ] = None
-    labels: Annotated[
-        Any,
-        column(
-            "Column with labels known for some rows; empty or -1: unknown.",
-            "--label-column",
-            panel=KNOWN,
-        ),
-    ] = None
     method: Annotated[
         str | None,
         method(
-            "Clusterer (pckmeans by default) or classifier that gets the answers; see `sidelight "
-            "methods`.",
+            f"{METHODS}. A clusterer (by default pckmeans) or a classifier gets the answers.",
             completes="cluster classify",
         ),
     ] = None
@@ -71,12 +65,12 @@ class AskRequest(Seed, PreparedColumns, Known, Rows):
 REQUEST = AskRequest
 OUTPUTS = {
     "labels": main_output(
-        f"Where to write id and cluster, or the classes of a classifier ({TABLES})."
+        f"Where to write id and cluster of every row, or the classes of a classifier ({TABLES})."
     ),
     "report": REPORT,
     "answers": outfile(
-        "Where every answer is kept at once, and where to go on if it is there; by default "
-        "DATA.answers.jsonl in the current folder.",
+        "Where every answer is kept at once; if the file exists already, the questions go on from "
+        "its end. By default DATA.answers.jsonl in the current folder.",
         "--answers",
     ),
 }

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sidelight._words import counted
-from sidelight.io.inner import ID, RANKED, write_columns
+from sidelight.io.inner import ID, RANKED
 from sidelight.jobs._parts import MAX_CLUSTERS
+from sidelight.jobs._result import writer_of
 from sidelight.jobs._table._applied import Applied
-from sidelight.report.text import Told, text_table
+from sidelight.report.text import Told, first_rows, text_table
 
 if TYPE_CHECKING:
     from sidelight.cluster import CategoryRanking
@@ -76,9 +77,7 @@ class CategoriesApplied(Applied):
     def _own_words(self) -> list[Told]:
         """Return how many documents every category comes first for."""
         sizes = sorted(self.sizes.items(), key=lambda one: -one[1])
-        rows = [(name, f"{size:,}") for name, size in sizes[:MAX_CLUSTERS]]
-        if len(sizes) > MAX_CLUSTERS:
-            rows.append((f"and {len(sizes) - MAX_CLUSTERS:,} others", ""))
+        rows = first_rows([(name, f"{size:,}") for name, size in sizes], MAX_CLUSTERS, "others")
         n_other = int(np.count_nonzero(self.ranking.reranked))
         told: list[Told] = [text_table("Category", "Documents", rows=rows)]
         if n_other:
@@ -102,8 +101,5 @@ class CategoriesApplied(Applied):
         return columns
 
     def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
-        fill = partial(self._fill_ranked, spreadsheet_safe=spreadsheet_safe)
+        fill = writer_of(self.rows, spreadsheet_safe)
         return {**super().writers(spreadsheet_safe), "ranked": fill, "predicted": fill}
-
-    def _fill_ranked(self, path: Path, spreadsheet_safe: bool) -> None:
-        write_columns(self.rows(), path, spreadsheet_safe=spreadsheet_safe)

@@ -8,8 +8,8 @@ from typing import Annotated, Any, ClassVar
 
 from sidelight._interval import Interval
 from sidelight.jobs._options import (
-    FORMATS,
     KNOWN,
+    NAMED,
     Option,
     Request,
     column,
@@ -24,6 +24,7 @@ from sidelight.jobs._shared import (
     TABLES,
     Ids,
     Settings,
+    Truth,
     main_output,
     method,
     request,
@@ -53,7 +54,7 @@ def _read_keep(text: str) -> int | float:
 
 
 @request
-class CategorizeRequest(Settings, Ids, Request):
+class CategorizeRequest(Settings, Ids, Truth, Request):
     """Which documents, and how their words are counted.
 
     ``data`` also takes a data frame, ``text`` the name of one column.
@@ -67,7 +68,7 @@ class CategorizeRequest(Settings, Ids, Request):
 
     job: ClassVar[str] = "categorize"
 
-    data: Annotated[Any, table(f"Table of documents: {FORMATS}.", metavar="DOCUMENTS")] = field(
+    data: Annotated[Any, table(f"Table of documents: {NAMED}.", metavar="DOCUMENTS")] = field(
         kw_only=False
     )
     labels: Annotated[
@@ -81,18 +82,15 @@ class CategorizeRequest(Settings, Ids, Request):
     text: Annotated[
         str | Sequence[str],
         columns(
-            "Columns of text, which are read one after the other; by default text.",
+            "Columns of text, which are read one after the other; by default the column text.",
             "--text-column",
         ),
     ] = (TEXT,)
-    truth: Annotated[
-        str | None,
-        column("Column with the true topics, only to score the result.", "--truth-column"),
-    ] = None
     min_df: Annotated[
         int | None,
         number(
-            "Leave out words of fewer documents; by default 7, fewer for less than 700 documents.",
+            "Leave out words that occur in fewer documents; by default 7, or fewer where there are "
+            "less than 700 documents.",
             panel=WORDS,
             range=Interval(1),
             sets="min_df",
@@ -101,7 +99,7 @@ class CategorizeRequest(Settings, Ids, Request):
     max_df: Annotated[
         float,
         share(
-            "Leave out words of a larger share of the documents.",
+            "Leave out words that occur in a larger share of the documents.",
             panel=WORDS,
             range=Interval(0, 1, open_low=True),
             sets="max_df",
@@ -110,14 +108,14 @@ class CategorizeRequest(Settings, Ids, Request):
     keep_words: Annotated[
         int | float,
         Option(
-            "Share or number of the words to keep, those that are spread least evenly over the "
+            "Words to keep, as a number or a share: those that are spread least evenly over the "
             "classes.",
             metavar="N",
             panel=WORDS,
             read=_read_keep,
         ),
     ] = KEEP_WORDS
-    method: Annotated[str, method("See `sidelight methods`.")] = DEFAULT
+    method: Annotated[str, method()] = DEFAULT
 
     @property
     def text_columns(self) -> tuple[str, ...]:
@@ -128,7 +126,7 @@ class CategorizeRequest(Settings, Ids, Request):
 REQUEST = CategorizeRequest
 OUTPUTS = {
     "categories": main_output(
-        "Where to write id, class, category, whether the document moved, and its cosine "
+        "Where to write id, class and category of every document, whether it moved, and its cosine "
         f"({TABLES})."
     ),
     "report": REPORT,

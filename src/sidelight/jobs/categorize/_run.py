@@ -14,10 +14,10 @@ from scipy import sparse
 from sidelight._fit.targets import read_targets
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted, setting, worded
-from sidelight.constraints import Constraints, Violations
+from sidelight.constraints import Constraints
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table
-from sidelight.io.inner import CATEGORIZED, quoted, write_columns
+from sidelight.io.inner import CATEGORIZED, quoted
 from sidelight.jobs._graph import read_columns
 from sidelight.jobs._labeled import FittedRun
 from sidelight.jobs._method import (
@@ -26,6 +26,7 @@ from sidelight.jobs._method import (
     method_for,
     timed_fit,
 )
+from sidelight.jobs._result import writer_of
 from sidelight.jobs._table._knowledge import knowledge_about
 from sidelight.jobs._table._model import Model, fill_model
 from sidelight.jobs.categorize._embedded import heaviest
@@ -91,11 +92,6 @@ class CategorizeRun(FittedRun):
     def class_codes(self) -> IntArray:
         """Class of every document as a position among ``classes_``; -1 where it has none."""
         return read_targets(None, self.knowledge, "", pass_on=False)[0]
-
-    @cached_property
-    def violations(self) -> Violations:
-        """Stated classes that the categories do not keep together."""
-        return self.knowledge.violations(self.labels)
 
     @cached_property
     def scores(self) -> dict[str, dict[str, float]]:
@@ -172,14 +168,9 @@ class CategorizeRun(FittedRun):
         )
         return dict(zip(CATEGORIZED, values, strict=True))
 
-    def facts(self) -> dict[str, Any]:
-        """Return what came out as plain values."""
+    def _own_facts(self) -> dict[str, Any]:
         estimator = self.estimator
         return {
-            "data": str(self.data.path),
-            "method": self.method.name,
-            "parameters": estimator.get_params(deep=False),
-            "n_rows": self.data.n_rows,
             "n_words": len(self.words),
             "n_words_seen": self.n_words_seen,
             "min_df": self.preparer.min_df_,
@@ -194,7 +185,6 @@ class CategorizeRun(FittedRun):
             "similar": self.similar(),
             "n_moved": len(estimator.moved_),
             "n_outliers": len(estimator.outliers_),
-            "seconds": self.seconds,
             "scores": self.scores or None,
         }
 
@@ -218,9 +208,7 @@ class CategorizeRun(FittedRun):
     def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         return {
             **super().writers(spreadsheet_safe),
-            "categories": lambda path: write_columns(
-                self.rows(), path, spreadsheet_safe=spreadsheet_safe
-            ),
+            "categories": writer_of(self.rows, spreadsheet_safe),
             "model": lambda path: fill_model(self.model(), path),
         }
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sidelight._words import counted, format_number, listed, score_rows
-from sidelight.jobs._parts import MAX_CLUSTERS
-from sidelight.report.text import Strong, TextTable, Told, text_table
+from sidelight.jobs._parts import MAX_CLUSTERS, heading
+from sidelight.report.text import TextTable, Told, first_rows, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.categorize._run import CategorizeRun
@@ -20,11 +20,12 @@ def words(found: CategorizeRun) -> list[Told]:
     classes = counted(facts["n_classes"], "class")
     categories = counted(facts["n_categories"], "category", "categories")
     told: list[Told] = [
-        (
-            Strong(type(found.estimator).__name__),
-            f" on {found.data.path}: {counted(found.data.n_rows, 'document')}, "
-            f"{facts['n_words']:,} of {counted(facts['n_words_seen'], 'word')}; {classes} to "
+        heading(
+            found.estimator,
+            found.data,
+            f", {facts['n_words']:,} of {counted(facts['n_words_seen'], 'word')}; {classes} to "
             f"{categories} after {counted(facts['n_iter'], 'pass')} in {found.seconds:.2f} s",
+            "document",
         ),
         _category_table(facts["categories"]),
         *_changes(facts),
@@ -48,12 +49,11 @@ def _category_table(categories: list[dict[str, Any]]) -> TextTable:
             ", ".join(category["words"][:MAX_WORDS]),
             _constituents(category["classes"]),
         )
-        for category in categories[:MAX_CLUSTERS]
+        for category in categories
     ]
-    if len(categories) > MAX_CLUSTERS:
-        rows.append((f"and {len(categories) - MAX_CLUSTERS:,} smaller ones", "", "", ""))
     headers = ("Category", "Documents", "Words", "Documents of the classes")
-    return text_table(*headers, rows=rows, justify=("left", "right", "left", "left"))
+    shown = first_rows(rows, MAX_CLUSTERS, "smaller ones")
+    return text_table(*headers, rows=shown, justify=("left", "right", "left", "left"))
 
 
 def _constituents(classes: dict[str, int]) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Annotated, Any, ClassVar
 
-from sidelight.jobs._options import Option, read_numbers, table, write_numbers
-from sidelight.jobs._shared import KnownPairs, PreparedColumns, request
+from sidelight.jobs._options import table
+from sidelight.jobs._shared import KnownPairs, PreparedColumns, request, several_clusters
 from sidelight.jobs._table._asked import ROWS, Rows
 
 
@@ -20,12 +20,9 @@ class CheckRequest(PreparedColumns, KnownPairs, Rows):
     data: Annotated[Any, table(ROWS)] = field(kw_only=False)
     k: Annotated[
         int | Sequence[int] | None,
-        Option(
-            "Number of clusters that should satisfy them; several as 2:8 or 2,3,5.",
-            ("-k", "--clusters"),
-            "K",
-            read=read_numbers,
-            write=write_numbers,
+        several_clusters(
+            "Number of clusters that should satisfy the constraints, or several, such as 2:8 or "
+            "2,3,5.",
             sets="k",
         ),
     ] = None
@@ -37,4 +34,3 @@ class CheckRequest(PreparedColumns, KnownPairs, Rows):
 
 
 REQUEST = CheckRequest
-OUTPUTS: Mapping[str, Option] = {}

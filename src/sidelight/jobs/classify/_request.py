@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar
 
 from sidelight.jobs._options import METHOD, word
-from sidelight.jobs._shared import MODEL, REPORT, TABLES, main_output, method, request
+from sidelight.jobs._shared import METHODS, MODEL, REPORT, TABLES, main_output, method, request
 from sidelight.jobs._table._asked import MethodRequest
 
 
@@ -21,7 +21,7 @@ class ClassifyRequest(MethodRequest):
     method: Annotated[
         str | None,
         method(
-            "See `sidelight methods`; by default semiboost, or pairwise-logistic-regression where "
+            f"{METHODS}. By default semiboost, or pairwise-logistic-regression where "
             "pairs or groups are known."
         ),
     ] = None

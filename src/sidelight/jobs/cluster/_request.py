@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
-from sidelight.jobs._options import KNOWN, Option, read_numbers, texts, write_numbers
-from sidelight.jobs._shared import LABELS, MODEL, REPORT, method, request
+from sidelight.jobs._options import KNOWN, texts
+from sidelight.jobs._shared import LABELS, METHODS, MODEL, REPORT, method, request, several_clusters
 from sidelight.jobs._table._asked import MethodRequest
 
 
@@ -27,28 +27,20 @@ class ClusterRequest(MethodRequest):
 
     k: Annotated[
         int | Sequence[int] | None,
-        Option(
-            "Number of clusters; several to choose from as 2:8 or 2,3,5.",
-            ("-k", "--clusters"),
-            "K",
-            read=read_numbers,
-            write=write_numbers,
-            sets="n_clusters",
-        ),
+        several_clusters("Number of clusters, or several to choose from, such as 2:8 or 2,3,5."),
     ] = None
     method: Annotated[
         str | None,
         method(
-            "See `sidelight methods`; by default pckmeans where something is known about the rows, "
-            "else kmeans."
+            f"{METHODS}. By default pckmeans where something is known about the rows, else kmeans."
         ),
     ] = None
     conditions: Annotated[
         Any,
         texts(
             "What every cluster has to hold, such as 'count(*) >= 50', 'count(income >= 50000) >= "
-            "3' or 'max(age) >= 60', on any columns of the table; repeatable. By default with "
-            "--method existential-kmeans.",
+            "3' or 'max(age) >= 60', on any columns of the table; repeatable. Then the method is "
+            "existential-kmeans, unless --method names another one.",
             "--at-least",
             metavar="CONDITION",
             panel=KNOWN,

@@ -28,6 +28,7 @@ from sidelight.jobs._shared import (
     Known,
     Truth,
     UsedColumns,
+    clusters,
     method,
     outfile,
     request,
@@ -78,21 +79,21 @@ class CoclusterRequest(Fit, UsedColumns, Truth, Known, Rows):
     ] = field(kw_only=False)
     k: Annotated[
         int | None,
-        number("Number of co-clusters.", "-k", "--clusters", metavar="K", sets="n_clusters"),
+        clusters("Number of co-clusters: groups of rows together with columns."),
     ] = None
-    method: Annotated[str, method("cdkmeans (the default) or information-coclustering.")] = DEFAULT
+    method: Annotated[str, method("cdkmeans or information-coclustering.")] = DEFAULT
     long: Annotated[
         Sequence[str] | None,
         columns(
-            "The table has a line per one: these columns name its row and its column, such as "
-            "customer,product.",
+            "The table has a line for every 1, and these columns name its row and its column, such "
+            "as customer,product.",
             metavar="ROW,COLUMN",
         ),
     ] = None
     above: Annotated[
         float | None,
         share(
-            "Columns hold numbers: those above this share of the column's largest are 1, others 0.",
+            "Take numbers above this share of the largest one in their column for 1, others for 0.",
             range=Interval(0, 1, open_high=True),
             sets="binarize",
         ),
@@ -105,7 +106,13 @@ class CoclusterRequest(Fit, UsedColumns, Truth, Known, Rows):
             sets="overlap",
         ),
     ] = None
-    min_rows: Annotated[int | None, number("Fewest rows of a bi-set.", sets="min_rows")] = None
+    min_rows: Annotated[
+        int | None,
+        number(
+            "Fewest rows of a bi-set: some rows and columns between which all is 1.",
+            sets="min_rows",
+        ),
+    ] = None
     min_columns: Annotated[
         int | None, number("Fewest columns of a bi-set.", sets="min_columns")
     ] = None
@@ -138,7 +145,7 @@ class CoclusterRequest(Fit, UsedColumns, Truth, Known, Rows):
     circular: Annotated[
         str | None,
         word(
-            "rows, columns or both: behind the last in the order comes the first.",
+            "What goes around, so that the first comes behind the last: rows, columns or both.",
             metavar="SIDE",
             panel=ORDER,
             choices=("rows", "columns", "both"),

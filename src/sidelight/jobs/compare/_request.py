@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
-from sidelight.jobs._options import METHOD, Option, columns, read_numbers, word, write_numbers
-from sidelight.jobs._shared import LABELS, MODEL, REPORT, request
+from sidelight.jobs._options import METHOD, columns, word
+from sidelight.jobs._shared import LABELS, MODEL, REPORT, request, several_clusters
 from sidelight.jobs._table._asked import TableRequest
 
 
@@ -25,13 +25,9 @@ class CompareRequest(TableRequest):
 
     k: Annotated[
         int | Sequence[int] | None,
-        Option(
-            "Numbers of clusters as 2:8 or 2,3,5, or one; by default as many as usual.",
-            ("-k", "--clusters"),
-            "K",
-            read=read_numbers,
-            write=write_numbers,
-            sets="n_clusters",
+        several_clusters(
+            "Numbers of clusters to try, such as 2:8 or 2,3,5; by default that of the known "
+            "classes, or 2:8."
         ),
     ] = None
     methods: Annotated[

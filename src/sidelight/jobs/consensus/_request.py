@@ -35,7 +35,7 @@ class ConsensusRequest(Fit, Ids, Truth, KnownPairs, Request):
         Sequence[str] | None,
         columns("Columns of the partitions; by default all others.", panel=GOAL),
     ] = None
-    method: Annotated[str, method("See `sidelight methods`.")] = DEFAULT
+    method: Annotated[str, method()] = DEFAULT
 
 
 REQUEST = ConsensusRequest

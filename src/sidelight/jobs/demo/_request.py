@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -34,4 +33,3 @@ class DemoRequest(Request):
 
 
 REQUEST = DemoRequest
-OUTPUTS: Mapping[str, Option] = {}

@@ -22,7 +22,7 @@ from sidelight.jobs._options import (
     outfile,
     table,
 )
-from sidelight.jobs._shared import MODEL, REPORT, main_output, method, request
+from sidelight.jobs._shared import METHODS, MODEL, REPORT, main_output, method, request
 from sidelight.jobs._table._asked import MethodRequest
 
 #: Fields that are about the rows of one whole table.
@@ -63,8 +63,8 @@ class EmbedRequest(MethodRequest):
     method: Annotated[
         str | None,
         method(
-            "See `sidelight methods`; by default isomap, or landmark-isomap for many rows; rca and "
-            "others learn a distance, and give the rows in its coordinates."
+            f"{METHODS}. By default isomap, or landmark-isomap for many rows. Methods such as rca "
+            "learn a distance and give the rows in its coordinates."
         ),
     ] = None
     color: Annotated[

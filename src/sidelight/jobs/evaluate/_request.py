@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import field
 from typing import Annotated, Any, ClassVar
 
-from sidelight.jobs._options import GOAL, Option, Request, column, infile, table
+from sidelight.jobs._options import GOAL, Request, column, infile, table
 from sidelight.jobs._shared import Ids, Known, request
 
 
@@ -26,4 +25,3 @@ class EvaluateRequest(Ids, Known, Request):
 
 
 REQUEST = EvaluateRequest
-OUTPUTS: Mapping[str, Option] = {}

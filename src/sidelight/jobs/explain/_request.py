@@ -24,4 +24,4 @@ class ExplainRequest(Ids, Request):
 
 
 REQUEST = ExplainRequest
-OUTPUTS = {"explanation": main_output(f"Where to write all of it as a table ({TABLES}).")}
+OUTPUTS = {"explanation": main_output(f"Where to write the explanation as a table ({TABLES}).")}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import field
 from typing import Annotated, ClassVar
 
-from sidelight.jobs._options import ALL_METHODS, GOAL, Option, Request, flag, word
+from sidelight.jobs._options import ALL_METHODS, Request, flag, word
 from sidelight.jobs._shared import request
 
 
@@ -19,7 +18,7 @@ class MethodsRequest(Request):
     name: Annotated[
         str | None,
         word(
-            "Describe this method, its parameters too; by default all are listed.",
+            "Describe this method and its parameters; by default all methods are listed.",
             metavar="[NAME]",
             argument=True,
             completes=ALL_METHODS,
@@ -27,11 +26,13 @@ class MethodsRequest(Request):
     ] = field(default=None, kw_only=False)
     knowledge: Annotated[
         str | None,
-        word("Only those that use this: must-link, cannot-link, labels ...", metavar="KIND"),
+        word(
+            "List only methods that use this kind of knowledge, such as must-link or labels.",
+            metavar="KIND",
+        ),
     ] = None
-    hard: Annotated[bool, flag("Only those that never violate a statement.", panel=GOAL)] = False
-    soft: Annotated[bool, flag("Only those that weigh statements.", panel=GOAL)] = False
+    hard: Annotated[bool, flag("List only those that never violate a statement.")] = False
+    soft: Annotated[bool, flag("List only those that weigh statements.")] = False
 
 
 REQUEST = MethodsRequest
-OUTPUTS: Mapping[str, Option] = {}

@@ -25,7 +25,7 @@ class PredictRequest(Ids, Request):
 REQUEST = PredictRequest
 OUTPUTS = {
     "predicted": main_output(
-        "Where to write id and cluster, class and probabilities, ranked categories and why, or "
-        "coordinates, whichever the model gives (.csv, .xlsx, .parquet; coordinates also .npy)."
+        "Where to write what the model gives: id and cluster, class and probabilities, ranked "
+        "categories and why, or coordinates (.csv, .xlsx, .parquet; coordinates also .npy)."
     )
 }

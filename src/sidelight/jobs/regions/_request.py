@@ -9,11 +9,8 @@ from sidelight.jobs._options import (
     GOAL,
     columns,
     infile,
-    read_numbers,
-    word,
-    write_numbers,
 )
-from sidelight.jobs._shared import LABELS, MODEL, REPORT, method, request
+from sidelight.jobs._shared import LABELS, MODEL, REPORT, method, request, several_clusters
 from sidelight.jobs._table._asked import MethodRequest
 
 DEFAULT = "connected-kmeans"
@@ -38,14 +35,9 @@ class RegionsRequest(MethodRequest):
 
     k: Annotated[
         Any,
-        word(
-            "Number of clusters, or a range 2:8 to choose from; by default it is found.",
-            "-k",
-            "--clusters",
-            metavar="K",
-            read=read_numbers,
-            write=write_numbers,
-            sets="n_clusters",
+        several_clusters(
+            "Number of clusters, or several to choose from, such as 2:8; by default the method "
+            "chooses."
         ),
     ] = None
     edges: Annotated[

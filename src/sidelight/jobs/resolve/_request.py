@@ -20,6 +20,7 @@ from sidelight.jobs._options import (
     table,
 )
 from sidelight.jobs._shared import (
+    METHODS,
     REPORT,
     TABLES,
     Ids,
@@ -138,7 +139,7 @@ class ResolveRequest(Settings, Ids, Truth, Sources, KnownPairs, Request):
         Sequence[Any],
         Option(
             "Compare only pairs that share a key: COLUMN, COLUMN:prefix3, COLUMN:last, "
-            "COLUMN:words, COLUMN:near5 ..., several at once as A&B; repeatable, one is enough.",
+            "COLUMN:words, COLUMN:near5 ..., or both of A&B. Repeatable; one shared key is enough.",
             ("--block",),
             metavar="KEY",
             panel=COMPARED,
@@ -151,7 +152,7 @@ class ResolveRequest(Settings, Ids, Truth, Sources, KnownPairs, Request):
     threshold: Annotated[
         float | None,
         real(
-            "Similarity from which references are the same.",
+            "Similarity from which two references are the same; by default that of the method.",
             metavar="T",
             range=Interval(0, open_high=True),
             sets="threshold",
@@ -160,7 +161,7 @@ class ResolveRequest(Settings, Ids, Truth, Sources, KnownPairs, Request):
     relational_share: Annotated[
         float | None,
         share(
-            "Weight of the relations in the similarity, 0 to 1.",
+            "Weight of the relations in the similarity; by default that of the method.",
             metavar="A",
             sets="relational_share",
         ),
@@ -169,7 +170,7 @@ class ResolveRequest(Settings, Ids, Truth, Sources, KnownPairs, Request):
     method: Annotated[
         str | None,
         method(
-            "See `sidelight methods`; by default collective-resolution with --group-column, else "
+            f"{METHODS}. By default collective-resolution with --group-column, else "
             "attribute-resolution."
         ),
     ] = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,6 @@ from sidelight.io.inner import (
     column_texts,
     label_values,
     read_raw,
-    write_columns,
 )
 from sidelight.jobs._graph import GraphRun, read_columns
 from sidelight.jobs._method import (
@@ -36,6 +35,7 @@ from sidelight.jobs._method import (
     timed_fit,
     with_options,
 )
+from sidelight.jobs._result import writer_of
 from sidelight.jobs._table._knowledge import read_knowledge
 from sidelight.jobs.resolve._facts import doubtful_pairs
 from sidelight.jobs.resolve._request import ResolveRequest
@@ -150,24 +150,21 @@ class ResolveRun(GraphRun):
     def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         return {
             **super().writers(spreadsheet_safe),
-            "entities": partial(self._fill_entities, spreadsheet_safe=spreadsheet_safe),
-            "doubtful": partial(self._fill_doubtful, spreadsheet_safe=spreadsheet_safe),
+            "entities": writer_of(self._entity_columns, spreadsheet_safe),
+            "doubtful": writer_of(self._doubtful_columns, spreadsheet_safe),
         }
 
-    def _fill_entities(self, path: Path, spreadsheet_safe: bool) -> None:
-        columns = {ID: self.data.row_ids, ENTITY: np.asarray(self.labels)}
-        write_columns(columns, path, spreadsheet_safe=spreadsheet_safe)
+    def _entity_columns(self) -> dict[str, Any]:
+        return {ID: self.data.row_ids, ENTITY: np.asarray(self.labels)}
 
-    def _fill_doubtful(self, path: Path, spreadsheet_safe: bool) -> None:
-        found = self.doubtful()
-        ids = self.data.row_ids
-        columns = {
+    def _doubtful_columns(self) -> dict[str, Any]:
+        found, ids = self.doubtful(), self.data.row_ids
+        return {
             name: ids[np.asarray(found[name], np.int64)]
             if name in ("i", "j")
             else np.asarray(found[name], dtype=str if name == "reason" else np.float64)
             for name in DOUBTFUL
         }
-        write_columns(columns, path, spreadsheet_safe=spreadsheet_safe)
 
 
 def prepare(request: ResolveRequest) -> ResolveRun:

@@ -26,26 +26,27 @@ class SampleRequest(Seed, Ids, Request):
     protocol: Annotated[
         str,
         word(
-            "random, level, disjoint, balanced, chunklets or teachers.",
+            "How they are drawn: random, level, disjoint, balanced, chunklets or teachers.",
             sets="protocol",
             choices=("random", "level", "disjoint", "balanced", "chunklets", "teachers"),
         ),
     ] = "random"
     level: Annotated[
         float | None,
-        real("Protocol level: pairs per row, 0.1 for 10 per cent.", sets="level"),
+        real("With --protocol level: pairs per row, such as 0.1.", sets="level"),
     ] = None
     fraction: Annotated[
         float | None,
-        real("Protocol chunklets: fraction of the rows to group.", sets="fraction"),
+        real("With --protocol chunklets: share of the rows to group.", sets="fraction"),
     ] = None
     size: Annotated[
-        int | None, number("Protocols chunklets and teachers: rows in each.", sets="size")
+        int | None, number("With --protocol chunklets or teachers: rows in each.", sets="size")
     ] = None
     teachers: Annotated[
-        int | None, number("Protocol teachers: how many there are.", sets="n_teachers")
+        int | None,
+        number("With --protocol teachers: how many there are.", sets="n_teachers"),
     ] = None
 
 
 REQUEST = SampleRequest
-OUTPUTS = {"constraints": main_output("Where to write them (.csv, .json, .parquet).")}
+OUTPUTS = {"constraints": main_output("Where to write the constraints (.csv, .json, .parquet).")}

@@ -16,7 +16,7 @@ from sidelight.jobs._table._estimator import methods_of
 from sidelight.jobs._table._request import prepare as prepare_table
 from sidelight.jobs._table._run import Prepared, Run
 from sidelight.jobs.select._request import SelectRequest
-from sidelight.report.text import TextTable, Told, text_table
+from sidelight.report.text import TextTable, Told, first_rows, text_table
 
 #: Largest number of features that are listed.
 MAX_FEATURES = 30
@@ -59,7 +59,7 @@ class SelectRun(Run):
 def _ranking(found: SelectRun) -> TextTable:
     estimator, names = found.estimator, found.features_in
     order, kept = np.argsort(estimator.ranking_, kind="stable"), estimator.get_support()
-    rows: list[tuple[Any, ...]] = [
+    rows = [
         (
             names[j],
             estimator.ranking_[j],
@@ -68,6 +68,5 @@ def _ranking(found: SelectRun) -> TextTable:
         )
         for j in order[:MAX_FEATURES]
     ]
-    if len(order) > MAX_FEATURES:
-        rows.append((f"and {len(order) - MAX_FEATURES} more", "", "", ""))
-    return text_table("Feature", "Rank", "Score", "Kept", rows=rows)
+    shown = first_rows(rows, MAX_FEATURES, of=len(order))
+    return text_table("Feature", "Rank", "Score", "Kept", rows=shown)
