@@ -38,8 +38,8 @@ QUIET = "quiet"
 #: Options of every command that writes files.
 OF_FILES = {
     SPREADSHEET_SAFE: flag(
-        "Put an apostrophe in front of texts that begin with =, +, - or @ in .csv and .xlsx "
-        "files, which spreadsheets would run as formulas.",
+        "In .csv and .xlsx files, put an apostrophe in front of texts that begin with =, +, - or "
+        "@, which a spreadsheet would run as formulas.",
         panel=WRITE,
     ),
     FORCE: flag("Replace existing files also where Sidelight did not write them.", panel=WRITE),
@@ -85,7 +85,8 @@ class JobCommand(TyperCommand):
         for one in self.get_params(ctx):
             if one.param_type_name == "argument":
                 panel = panel_of(fields[one.name])
-                panels.setdefault(panel, []).append((one.metavar, one.help))
+                text = fields[one.name].option.help
+                panels.setdefault(panel, []).append((one.metavar, text))
             elif (record := one.get_help_record(ctx)) is not None:
                 panel = getattr(one, "rich_help_panel", None) or SCREEN
                 panels.setdefault(panel, []).append(record)

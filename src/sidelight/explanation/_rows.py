@@ -188,3 +188,30 @@ def _standardized_ranks(values: FloatArray) -> FloatArray:
         middle = (np.cumsum(counts) - counts / 2.0) / counts.sum()
         ranks[known] = (middle[position] - 0.5) * np.sqrt(12.0)
     return ranks
+
+
+def probabilities_of(estimator: Any, X: Any, labels: Any) -> FloatArray | None:
+    """Return the probability of every cluster that has rows, in the order of the labels.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted estimator.
+    X : array or CSR matrix
+        The rows.
+    labels : array-like
+        Their clusters.
+
+    Returns
+    -------
+    ndarray or None
+        None where the estimator tells no probabilities, or not of these clusters.
+    """
+    if not hasattr(estimator, "predict_proba"):
+        return None
+    found = np.asarray(estimator.predict_proba(X))
+    clusters = np.unique(np.asarray(labels))
+    clusters = clusters[clusters != -1]
+    if clusters.dtype.kind not in "iu" or clusters.max(initial=0) >= found.shape[1]:
+        return None
+    return found[:, clusters]

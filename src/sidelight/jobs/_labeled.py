@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sidelight.catalog import Method
-from sidelight.constraints import Constraints, Violations
+from sidelight.constraints import Constraints
 from sidelight.io import Table
-from sidelight.jobs._table._run import Outcome
+from sidelight.jobs._table._run import Reported
 
 if TYPE_CHECKING:
     from sidelight.report.inner import Page
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FittedRun(Outcome):
+class FittedRun(Reported):
     """A fitted estimator that puts its rows into groups, with a page of its own.
 
     Attributes
@@ -51,15 +51,6 @@ class FittedRun(Outcome):
         """Cluster of every row, -1 for those in none."""
         return self.estimator.labels_
 
-    @property
-    def title(self) -> str:
-        """Title of the page: data and method."""
-        return f"{self.data.path.name}: {type(self.estimator).__name__}"
-
-    def fitted(self, *names: str) -> dict[str, Any]:
-        """Return what the estimator found, by name; None for what it has not."""
-        return {name: getattr(self.estimator, f"{name}_", None) for name in names}
-
     def facts(self) -> dict[str, Any]:
         """Return what came out as plain values."""
         return {
@@ -79,14 +70,6 @@ class FittedRun(Outcome):
         fill_labels = partial(self._fill_labels, spreadsheet_safe=spreadsheet_safe)
         return {"labels": fill_labels, "report": self._fill_report}
 
-    def _fill_report(self, path: Path) -> None:
-        path.write_text(self.page().html(), encoding="utf-8")
-
-    def page(self) -> Page:
-        """Return what the page shows."""
-        page: Page = self.module("_page").page(self)
-        return page
-
     def page_of(
         self,
         package: str,
@@ -98,17 +81,14 @@ class FittedRun(Outcome):
         """Return a page with the heading, settings and command that pages of clusters have."""
         from sidelight.report.inner import Page
 
-        return Page(
+        page = Page(
             estimator=self.estimator,
             n_rows=len(self.labels),
-            title=self.title,
-            settings={"data": str(self.data.path), **(settings or {})},
-            command=self.request.command_line(),
-            seconds=self.seconds,
             package=package,
             styles=styles,
             **own,
         )
+        return self.framed(page, **(settings or {}))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,24 +108,10 @@ class LabeledRun(FittedRun):
     knowledge: Constraints
     notes: tuple[str, ...]
 
-    @cached_property
-    def violations(self) -> Violations:
-        """Stated constraints that the clusters do not keep."""
-        return self.knowledge.violations(self.labels)
-
     @property
     def truth_codes(self) -> Any:
         """Codes of the true classes, -1 where unknown; None without true classes."""
         return None if self.data.truth is None else self.data.truth_codes
-
-    @cached_property
-    def scores(self) -> dict[str, dict[str, float]]:
-        """Agreement with the true classes, over all rows and over those nothing mentions."""
-        if self.data.truth is None:
-            return {}
-        from sidelight.evaluation import constrained_scores
-
-        return constrained_scores(self.data.truth_codes, self.labels, self.knowledge)
 
     @property
     def n_clusters(self) -> int:

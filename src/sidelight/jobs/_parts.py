@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sidelight._words import counted, score_rows, statements
+from sidelight._words import counted, format_number, score_rows, statements
 from sidelight.constraints import Constraints, Violations
 from sidelight.report.inner import Line, Strong, TextTable, Told, first_rows, text_table
 
@@ -28,9 +28,15 @@ def heading(estimator: Any, data: Any, text: str, noun: str = "row") -> Line:
     return (Strong(type(estimator).__name__), f" on {data.path}: {size}{text}")
 
 
-def format_figure(value: float) -> str:
-    """Return a number with at most six digits, for people."""
-    return f"{value:,.6g}"
+def ended(estimator: Any) -> str:
+    """Return whether the search converged, and after how many iterations."""
+    how = "converged" if getattr(estimator, "converged_", True) else "not converged"
+    return f"{how} after {counted(int(estimator.n_iter_), 'iteration')}"
+
+
+def objective_text(estimator: Any) -> str:
+    """Return the objective with at most six digits."""
+    return f"objective {format_number(estimator.objective_, 6)}"
 
 
 def size_table(sizes: Mapping[str, int], classes: Mapping[str, str]) -> TextTable:

@@ -100,8 +100,8 @@ JOBS: Mapping[str, Job] = {
             GROUPS,
             "Find the method and the number of clusters that suit, and whether knowledge helps.",
             "sidelight compare customers.csv -c known.csv -k 2:8 --budget 2m -o labels.csv",
-            "Every candidate is scored on statements that it was not told, on stability and on "
-            "time, beside the same method without the knowledge; the best is written as "
+            "Every candidate is scored on statements that were held back from it, on stability and "
+            "on time, beside the same method without the knowledge; the best is written as "
             "`sidelight cluster` does.",
         ),
         Job(

@@ -17,7 +17,7 @@ from sidelight.report.inner import Told, as_html
 Writer: TypeAlias = Callable[[Path], None]
 
 
-def writer_of(columns: Callable[[], Mapping[str, Any]], spreadsheet_safe: bool) -> Writer:
+def writer_of(columns: Callable[[], dict[str, Any]], spreadsheet_safe: bool) -> Writer:
     """Return what writes columns as a table; they are made when it writes."""
     return lambda path: write_columns(columns(), path, spreadsheet_safe=spreadsheet_safe)
 

@@ -352,7 +352,7 @@ def _worst_pairs(made: Map) -> list[tuple[object, ...]]:
     links = links[np.arange(min(len(links), 2 * MAX_PAIRS))]
     offsets = made.places[links.pairs[:, 0]] - made.places[links.pairs[:, 1]]
     far = np.linalg.norm(offsets, axis=1) / made.typical[1]
-    found = []
+    found: list[tuple[object, ...]] = []
     for cannot, sign in ((False, -1.0), (True, 1.0)):
         chosen = np.flatnonzero(links.cannot == cannot)
         for number in chosen[np.argsort(sign * far[chosen], kind="stable")][: MAX_ROWS // 2]:

@@ -39,6 +39,7 @@ from sidelight.report.cards import (
     note,
     table,
 )
+from sidelight.report.maps._colors import coloring_of
 from sidelight.report.page import Page, objective_panel
 from sidelight.report.text import text_table
 
@@ -65,7 +66,8 @@ def map_page(given: Given) -> Page:
     sentence += f"{n_out:,} out; "
     sentence += f"known: {listed(said)}." if said else "nothing else was known."
     fine, status = order_of_pairs(known) or (None, "No pairs of both kinds to compare")
-    groups = _groups(given)
+    coloring = coloring_of(given, None)
+    groups = None if coloring is None else coloring.groups
     bars = _feature_bars(mapped), _spread(mapped), objective_panel(given.estimator)
     return Page(
         estimator=given.estimator,
@@ -147,16 +149,6 @@ def _drawn_rows(given: Given, links: Array, rng: np.random.Generator) -> Array:
     if len(linked) > MAX_LINKED:
         linked = np.sort(rng.choice(linked, MAX_LINKED, replace=False))
     return fill_up(linked, given.n_rows, MAX_DRAWN, rng)
-
-
-def _groups(given: Given) -> Partition | None:
-    """What the points are coloured by: classes to compare with, else known labels."""
-    if given.truth is not None and len(given.truth.names):
-        return given.truth
-    known = given.constraints
-    if known.labels is None or known.label_names is None:
-        return None
-    return Partition(known.labels, tuple(str(name) for name in known.label_names))
 
 
 # --- pairs ------------------------------------------------------------------------------------

@@ -150,6 +150,7 @@ def render_report(
     """
     # Jinja2 and SciPy are imported when a report is made, not when this package is.
     from sidelight.pictures.inner import make_given
+    from sidelight.report.explained import explain_columns
     from sidelight.report.pages import check_fitted, page_of
 
     check_fitted(estimator)
@@ -163,7 +164,7 @@ def render_report(
     )
     page = page_of(
         given,
-        columns=columns,
+        explanation=explain_columns(given, columns),
         comparison=comparison,
         verdict=verdict,
         color=color,
@@ -172,11 +173,5 @@ def render_report(
         remarks=remarks,
         contrast=contrast,
     )
-    frame = {
-        "title": title,
-        "settings": settings,
-        "command": command,
-        "seconds": seconds,
-        "preparation": preparation,
-    }
-    return replace(page, **frame).html()
+    page = replace(page, title=title, settings=settings, command=command, seconds=seconds)
+    return replace(page, preparation=preparation).html()

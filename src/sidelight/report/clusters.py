@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from sidelight._words import counted, format_number
+from sidelight.explanation import Explanation
 from sidelight.pictures import Points
 from sidelight.pictures.inner import (
     Given,
@@ -25,7 +25,6 @@ from sidelight.pictures.inner import (
     rows_in_plane,
     shapes,
 )
-from sidelight.preparation import TypedColumn
 from sidelight.report._features import SHOW_ALL, feature_means
 from sidelight.report._mixtures import certainty_cards, saliency
 from sidelight.report.cards import (
@@ -63,16 +62,15 @@ _FULL_SHADE = 2.0  # standard deviations
 MAX_CLASS = 32
 
 
-def cluster_page(given: Given, columns: Sequence[TypedColumn] | None = None) -> Page:
+def cluster_page(given: Given, explanation: Explanation | None = None) -> Page:
     """Return what the page of clusters shows.
 
     Parameters
     ----------
     given : Given
         The fitted estimator with what it was given.
-    columns : sequence of TypedColumn, default=None
-        The table in the user's own units and words, to say what the clusters are; without it the
-        means of the features are shown.
+    explanation : Explanation, default=None
+        What the clusters are; without it the means of the features are shown.
     """
     run = make_run(given)
     plane = rows_in_plane(run)
@@ -80,7 +78,7 @@ def cluster_page(given: Given, columns: Sequence[TypedColumn] | None = None) -> 
     kinds = tallies(run)
     text = outcome(kinds) if kinds else "no constraints"
     numbers = _class_numbers(run)
-    described = explained_card(run, columns)
+    described = explained_card(run, explanation)
     return Page(
         estimator=run.estimator,
         n_rows=run.n_rows,

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from markupsafe import Markup
 
 from sidelight._words import counted
 from sidelight.explanation import Doubt, Explanation, Profile, Rule, Trait, explain_clusters
-from sidelight.explanation.inner import percent, shown
-from sidelight.pictures.inner import Run, shorten
+from sidelight.explanation.inner import percent, probabilities_of, shown
+from sidelight.pictures.inner import Given, Run, shorten
 from sidelight.preparation import TypedColumn
 from sidelight.report.cards import (
     card,
@@ -40,17 +39,21 @@ HOW_TO_READ = Markup(
 MAX_PROBABILITIES = 100_000
 
 
-def explained_card(run: Run, columns: Sequence[TypedColumn] | None) -> Markup | None:
-    """Describe every cluster; nothing without typed columns."""
-    if not columns or not run.clusters.names:
+def explain_columns(given: Given, columns: Sequence[TypedColumn] | None) -> Explanation | None:
+    """Say what the clusters are, in the units and words of the columns; nothing without them."""
+    if not columns:
         return None
-    explanation = explain_clusters(
-        columns,
-        run.estimator.labels_,
-        ids=None if run.ids is None else list(run.ids),
-        X=run.rows,
-        probabilities=_probabilities(run),
-    )
+    labels, chances = given.estimator.labels_, None
+    if given.n_rows <= MAX_PROBABILITIES:
+        chances = probabilities_of(given.estimator, given.rows.to_memory(), labels)
+    ids = None if given.ids is None else list(given.ids)
+    return explain_clusters(columns, labels, ids=ids, X=given.rows, probabilities=chances)
+
+
+def explained_card(run: Run, explanation: Explanation | None) -> Markup | None:
+    """Describe every cluster; nothing without an explanation."""
+    if explanation is None or not run.clusters.names:
+        return None
     profiles = explanation.clusters
     if len(profiles) > SHOWN_CLUSTERS:
         largest = sorted(profile.size for profile in profiles)[-SHOWN_CLUSTERS]
@@ -130,13 +133,3 @@ def _rule(rule: Rule) -> Markup:
 
 def _named(run: Run, row: Any) -> str:
     return f"row {row}" if run.ids is None else str(row)
-
-
-def _probabilities(run: Run) -> Any:
-    """Probability of every cluster, where the model tells them and the rows are not too many."""
-    if not hasattr(run.estimator, "predict_proba") or run.n_rows > MAX_PROBABILITIES:
-        return None
-    found = np.asarray(run.estimator.predict_proba(run.rows.to_memory()))
-    numbers = [int(n) for n in run.clusters.numbers if n.isdigit()]
-    fits = len(numbers) == len(run.clusters.numbers) and max(numbers) < found.shape[1]
-    return found[:, numbers] if fits else None

@@ -7,15 +7,15 @@ from typing import Any
 
 from sidelight.evaluation import Comparison
 from sidelight.exceptions import SidelightError
+from sidelight.explanation import Explanation
 from sidelight.pictures.inner import Given
-from sidelight.preparation import TypedColumn
 from sidelight.report.page import Page
 
 
 def page_of(
     given: Given,
     *,
-    columns: Sequence[TypedColumn] | None = None,
+    explanation: Explanation | None = None,
     comparison: Comparison | None = None,
     verdict: Sequence[str] | None = None,
     color: tuple[str, Any] | None = None,
@@ -30,7 +30,9 @@ def page_of(
     ----------
     given : Given
         The estimator with what it was given.
-    columns, comparison, verdict, color, anchors, growth, remarks, contrast
+    explanation : Explanation, default=None
+        What the clusters are.
+    comparison, verdict, color, anchors, growth, remarks, contrast
         As for :func:`sidelight.report.render_report`.
     """
     # Each kind of page is imported where it is asked for.
@@ -42,7 +44,7 @@ def page_of(
     elif hasattr(estimator, "labels_"):  # spectral clusterers have an embedding_, too
         from sidelight.report.clusters import cluster_page
 
-        page = cluster_page(given, columns)
+        page = cluster_page(given, explanation)
     elif hasattr(estimator, "embedding_"):
         from sidelight.report._embedding import embedding_page
 

@@ -53,7 +53,7 @@ def run(job: Job, request: AskRequest, files: Files, screen: Screen) -> Result |
     def chosen(answers: Answers) -> tuple[Any, PairView]:
         chooser = make_strategy(strategy, prepared.estimator)
         chooser.start(prepared.X, answers, _number(prepared), prepared.request.seed)
-        return chooser, PairView(prepared)
+        return chooser, PairView(prepared.data, prepared)
 
     about = counted(prepared.data.n_rows, "row")
     facts = talk(request, prepared.knowledge, chosen, about, files, screen)

@@ -11,8 +11,8 @@ from sidelight._words import counted
 from sidelight.active import Answers
 from sidelight.cli._errors import UsageError
 from sidelight.cli._perform import Files
-from sidelight.cli._screen import Screen, plain_text
-from sidelight.cli.ask._pair_view import other_columns, side_by_side
+from sidelight.cli._screen import Screen
+from sidelight.cli.ask._pair_view import PairView
 from sidelight.cli.ask._talk import answer_files, talk
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table, read_table
@@ -46,22 +46,6 @@ class ListedPairs:
         return None
 
 
-class RowsView:
-    """Shows two rows of a table side by side, and why they are asked about."""
-
-    def __init__(self, data: Table, pairs: Sequence[tuple[int, int]], reasons: list[str]) -> None:
-        self._data = data
-        self._columns = other_columns(data, {data.id_column})
-        self._reasons = dict(zip(map(frozenset, pairs), reasons, strict=True))
-
-    def table(self, i: int, j: int) -> Any:
-        """Lay out two rows for Rich."""
-        laid_out = side_by_side(self._data, self._columns, i, j)
-        if reason := self._reasons.get(frozenset((i, j))):
-            laid_out.caption = plain_text(reason)
-        return laid_out
-
-
 def run_listed(request: AskRequest, files: Files, screen: Screen) -> None:
     """Ask about the listed pairs, and write the answers as constraints."""
     _check_no_clusters(request, files.outputs)
@@ -70,10 +54,11 @@ def run_listed(request: AskRequest, files: Files, screen: Screen) -> None:
     data = read_table(request.data, id_column=request.id_column, as_columns=True)
     screen.note(*data.notes)
     pairs, reasons = read_listed(Path(request.pairs), data)
+    view = PairView(data, reasons=dict(zip(map(frozenset, pairs), reasons, strict=True)))
     facts = talk(
         request,
         read_knowledge(data, request),
-        lambda answers: (ListedPairs(pairs, answers), RowsView(data, pairs, reasons)),
+        lambda answers: (ListedPairs(pairs, answers), view),
         f"{counted(len(pairs), 'pair')} to ask about",
         files,
         screen,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,20 +31,44 @@ class PairView:
 
     Parameters
     ----------
-    prepared : Prepared
-        The table and how it was read.
+    data : Table
+        The table.
+    prepared : Prepared, default=None
+        How the table was read, where its numbers are compared.
+    reasons : mapping of (frozenset of two positions) to str
+        Why pairs are asked about.
     """
 
-    def __init__(self, prepared: Prepared) -> None:
-        self._data = prepared.data
-        self._names, self._numbers = _numbers(prepared)
-        self._deviation = _deviations(self._numbers)
-        hidden = {*self._names, self._data.id_column}
-        self._others = other_columns(self._data, hidden)
+    def __init__(
+        self,
+        data: Table,
+        prepared: Prepared | None = None,
+        reasons: Mapping[frozenset[int], str] = MappingProxyType({}),
+    ) -> None:
+        self._data, self._reasons = data, reasons
+        self._names, self._numbers = ([], None) if prepared is None else _numbers(prepared)
+        self._others = _other_columns(data, {*self._names, data.id_column})
+        self._deviation = None if self._numbers is None else _deviations(self._numbers)
 
     def table(self, i: int, j: int) -> Any:
         """Lay out two rows for Rich."""
-        laid_out = side_by_side(self._data, self._others, i, j, justify="right")
+        laid_out = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+        laid_out.add_column("")
+        for row in (i, j):
+            justify: Any = "left" if self._numbers is None else "right"
+            laid_out.add_column(plain_text(self._data.row_ids[row]), justify=justify)
+        laid_out.add_column("")
+        for name, column in self._others.items():
+            one, other = (_text(column[row].as_py()) for row in (i, j))
+            laid_out.add_row(*_cells(name, one, other, "" if one == other else "≠"))
+        if self._numbers is not None:
+            self._add_numbers(laid_out, i, j)
+        if reason := self._reasons.get(frozenset((i, j))):
+            laid_out.caption = plain_text(reason)
+        return laid_out
+
+    def _add_numbers(self, laid_out: Any, i: int, j: int) -> None:
+        """Add the numbers of two rows, of many those that differ most."""
         values, apart = self._differences(i, j)
         shown = _largest(apart)
         for place in shown:
@@ -52,29 +77,14 @@ class PairView:
             laid_out.add_row(*_cells(self._names[place], one, other, how))
         if len(shown) < len(apart):
             laid_out.caption = f"and {len(apart) - len(shown)} features that differ less"
-        return laid_out
 
     def _differences(self, i: int, j: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Values of the two rows, and their difference in standard deviations."""
-        taken = self._numbers[[i, j]]
+        taken: Any = self._numbers[[i, j]]
         values = np.asarray(taken.toarray() if hasattr(taken, "toarray") else taken, np.float64)
         apart = np.nan_to_num(np.abs(values[0] - values[1]))
-        return values, np.divide(apart, self._deviation, out=apart, where=self._deviation > 0)
-
-
-def side_by_side(
-    data: Table, columns: Mapping[str, Any], i: int, j: int, justify: Any = "left"
-) -> Any:
-    """Lay out columns of two rows for Rich."""
-    laid_out = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
-    laid_out.add_column("")
-    for row in (i, j):
-        laid_out.add_column(plain_text(data.row_ids[row]), justify=justify)
-    laid_out.add_column("")
-    for name, column in columns.items():
-        one, other = (_text(column[row].as_py()) for row in (i, j))
-        laid_out.add_row(*_cells(name, one, other, "" if one == other else "≠"))
-    return laid_out
+        spread: Any = self._deviation
+        return values, np.divide(apart, spread, out=apart, where=spread > 0)
 
 
 def _numbers(prepared: Prepared) -> tuple[list[str], Any]:
@@ -120,7 +130,7 @@ def _text(value: Any) -> str:
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 3]}..."
 
 
-def other_columns(data: Table, hidden: set[str | None]) -> dict[str, Any]:
+def _other_columns(data: Table, hidden: set[str | None]) -> dict[str, Any]:
     """All other columns of the file: also those that are no features often decide."""
     columns: Any = data.columns
     if data.path.is_file() and table_format(data.path) not in ("npy", "libsvm"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,19 +11,20 @@ from sidelight._words import counted
 from sidelight.jobs._parts import (
     MAX_CLUSTERS,
     MAX_VIOLATIONS,
-    format_figure,
+    ended,
     heading,
     knowledge_text,
+    objective_text,
 )
 from sidelight.jobs._table._classes import LEAST_CERTAIN, ClassesApplied, Classified
-from sidelight.report.inner import TextTable, Told, text_table
+from sidelight.report.inner import TextTable, Told, first_rows, text_table
 
 
 def class_words(found: Any) -> list[Told]:
     """Return labels and predictions by class, how far they can be trusted, rows in doubt."""
     n_features = counted(len(found.features_in), "feature")
-    ended = f", {n_features}; {_ended(found.estimator)}{found.seconds:.2f} s"
-    parts: list[Told] = [heading(found.estimator, found.data, ended), _class_table(found)]
+    text = f", {n_features}; {_ended(found.estimator)}{found.seconds:.2f} s"
+    parts: list[Told] = [heading(found.estimator, found.data, text), _class_table(found)]
     parts += _unknown_lines(found)
     if found.knowledge.n_pairs or found.knowledge.has_groups:
         parts += _pair_lines(found)
@@ -35,18 +35,16 @@ def class_words(found: Any) -> list[Told]:
 def predicted_words(found: ClassesApplied) -> list[Told]:
     """Return new rows by class, and those in doubt."""
     rows = [(name, f"{n:,}", f"{n / found.data.n_rows:.1%}") for name, n in found.sizes.items()]
-    shown = text_table("Class", "Rows", "Share", rows=_few(rows))
+    shown = text_table("Class", "Rows", "Share", rows=first_rows(rows, MAX_CLUSTERS))
     return [shown, *_unknown_lines(found), *_doubt_parts(found, np.arange(found.data.n_rows))]
 
 
 def _ended(estimator: Any) -> str:
-    n_iter = getattr(estimator, "n_iter_", None)
-    objective = getattr(estimator, "objective_", None)
-    if n_iter is None:
+    if getattr(estimator, "n_iter_", None) is None:
         return "fitted in "
-    ended = "not converged" if getattr(estimator, "converged_", None) is False else "converged"
-    text = f"{ended} after {counted(int(n_iter), 'iteration')} in "
-    return text if objective is None else f"objective {format_figure(objective)}, {text}"
+    has_objective = getattr(estimator, "objective_", None) is not None
+    objective = f"{objective_text(estimator)}, " if has_objective else ""
+    return f"{objective}{ended(estimator)} in "
 
 
 def _class_table(found: Any) -> TextTable:
@@ -56,15 +54,9 @@ def _class_table(found: Any) -> TextTable:
         (name, f"{labels[name]:,}", f"{n - given[code]:,}", f"{n:,}", f"{n / len(found.codes):.1%}")
         for code, (name, n) in enumerate(found.sizes.items())
     ]
-    return text_table("Class", "Labels", "Predicted", "Rows", "Share", rows=_few(rows))
-
-
-def _few(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The first of very many classes, and how many more there are."""
-    if len(rows) <= MAX_CLUSTERS:
-        return list(rows)
-    more = (f"and {len(rows) - MAX_CLUSTERS} more", *("" for _ in rows[0][1:]))
-    return [*rows[:MAX_CLUSTERS], more]
+    return text_table(
+        "Class", "Labels", "Predicted", "Rows", "Share", rows=first_rows(rows, MAX_CLUSTERS)
+    )
 
 
 def _unknown_lines(found: Classified) -> list[Told]:

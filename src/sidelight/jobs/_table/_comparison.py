@@ -102,7 +102,8 @@ class CompareRun(Run):
         return general if line is None else worded(general, f"`{line}` asks for them.")
 
     def page(self) -> Page:
-        return self._page(columns=self.columns, comparison=self.comparison, verdict=self.verdict)
+        own = {"comparison": self.comparison, "verdict": self.verdict}
+        return self._page(explanation=self.explanation, **own)
 
 
 def _table_fields(request: Rows) -> dict[str, Any]:
@@ -141,10 +142,9 @@ class PreparedComparison(Prepared):
             random_state=request.seed,
         )
         best = comparison.best_
-        prepared = {one.name: getattr(self, one.name) for one in dataclasses.fields(Prepared)}
         chosen = {"method": catalog.get(best.name), "estimator": comparison.best_estimator_}
         return CompareRun(
-            **{**prepared, **chosen},
+            **{**self.prepared(), **chosen},
             labels=comparison.labels_,
             features=None,
             feature_names=[],
@@ -200,10 +200,8 @@ def prepare_comparison(
     asked: Any = request
     if prepared.request.raw != request.raw:
         asked = dataclasses.replace(asked, raw=prepared.request.raw)
-    fields = {one.name: getattr(prepared, one.name) for one in dataclasses.fields(Prepared)}
-    return PreparedComparison(
-        **{**fields, "request": asked}, names=names, budget=budget, started=started
-    )
+    given = {**prepared.prepared(), "request": asked}
+    return PreparedComparison(**given, names=names, budget=budget, started=started)
 
 
 def _left(budget: float | str | None, started: float | None) -> float | None:

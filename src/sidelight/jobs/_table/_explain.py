@@ -15,6 +15,7 @@ from sidelight._words import counted, worded
 from sidelight.constraints.inner import own_ids
 from sidelight.exceptions import SidelightError
 from sidelight.explanation import Explanation, explain_clusters
+from sidelight.explanation.inner import probabilities_of
 from sidelight.io import Table, read_table
 from sidelight.io.inner import quoted, table_of_columns
 from sidelight.jobs._table._classes import Classified
@@ -99,22 +100,6 @@ def explain(model: Any, table: Any = None, *, ids: Sequence[Any] | None = None) 
     return replace(explanation, notes=(*found.notes, *explanation.notes))
 
 
-def described_columns(run: Run) -> list[TypedColumn]:
-    """Columns of a run in the user's units, as the report and the explanation show them.
-
-    Parameters
-    ----------
-    run : Run
-        A run that found clusters.
-
-    Returns
-    -------
-    list of TypedColumn
-        The columns; those of sparse rows that vary most.
-    """
-    return _typed(run.preparer, run.data)[0]
-
-
 @dataclass(frozen=True, eq=False)
 class _Found:
     """What is explained."""
@@ -137,7 +122,7 @@ def _of_run(run: Run, table: Any) -> _Found:
     labels, names = run.labels, run.class_names
     if isinstance(run, Classified):
         labels, names, notes = run.codes, _by_code(run.decisions.names), (CLASSES, *notes)
-    chances = _probabilities(run.estimator, run.X, labels)
+    chances = probabilities_of(run.estimator, run.X, labels)
     return _Found(data, columns, labels, run.X, chances, names, notes)
 
 
@@ -160,7 +145,7 @@ def _of_model(model: Model, table: Any) -> _Found:
     if estimator.__sidelight_tags__().kind == "classifier":
         classes = class_names(estimator)
         labels = class_codes(labels, classes)
-        chances = _probabilities(estimator, X, labels)
+        chances = probabilities_of(estimator, X, labels)
         notes = (*data.notes, CLASSES, *notes)
         return _Found(data, columns, labels, X, chances, _by_code(classes), notes)
     applied = Applied(model, estimator, data, labels, None, [], 0.0)
@@ -169,7 +154,7 @@ def _of_model(model: Model, table: Any) -> _Found:
         columns,
         labels,
         X,
-        _probabilities(estimator, X, labels),
+        probabilities_of(estimator, X, labels),
         applied.class_names,
         (*applied.notes, *notes),
     )
@@ -196,7 +181,7 @@ def _of_estimator(model: Any, table: Any, data: Table) -> _Found:
     classes = enumerate(getattr(last, "cluster_names_", ()))
     names = {str(cluster): str(one) for cluster, one in classes if one is not None}
     X = _as_features(last, seen)
-    chances = None if X is None else _probabilities(last, seen, labels)
+    chances = None if X is None else probabilities_of(last, seen, labels)
     return _Found(data, columns, labels, X, chances, names, notes)
 
 
@@ -287,18 +272,6 @@ def _as_features(estimator: Any, seen: Any) -> Any:
         return np.asarray(seen, dtype=np.float64)
     except (TypeError, ValueError):
         return None
-
-
-def _probabilities(estimator: Any, X: Any, labels: Any) -> Any:
-    """Probability of every cluster that has rows, in the order of the labels; None if unknown."""
-    if not hasattr(estimator, "predict_proba"):
-        return None
-    found = np.asarray(estimator.predict_proba(X))
-    clusters = np.unique(np.asarray(labels))
-    clusters = clusters[clusters != -1]
-    if clusters.dtype.kind not in "iu" or clusters.max(initial=0) >= found.shape[1]:
-        return None
-    return found[:, clusters]
 
 
 def _typed(preparer: Any, data: Any) -> tuple[list[TypedColumn], tuple[str, ...]]:

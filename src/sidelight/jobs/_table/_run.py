@@ -6,7 +6,7 @@ import contextlib
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ from sidelight.jobs._outputs import PathLike
 from sidelight.jobs._parts import preparation_lines
 from sidelight.jobs._result import Result
 from sidelight.jobs._table._model import Model, fill_model, mapped_rows, names_in, used_columns
-from sidelight.preparation import TablePreparer, TypedColumn
+from sidelight.preparation import TablePreparer
 from sidelight.report.inner import Told
 
 if TYPE_CHECKING:
@@ -123,6 +123,10 @@ class Prepared:
             remarks=tuple(remarks),
         )
 
+    def prepared(self) -> dict[str, Any]:
+        """Return all that the fit needs, by name."""
+        return {one.name: getattr(self, one.name) for one in fields(Prepared)}
+
     def _fit_params(self) -> dict[str, Any]:
         """Return what else the fit is given."""
         known = {"anchors": self.anchors, "conditions": self.conditions}
@@ -151,14 +155,17 @@ class Outcome(Result):
     @property
     def sizes(self) -> dict[str, int]:
         """Number of rows of every cluster, by the name of the cluster."""
-        clusters, counts = np.unique(self.labels, return_counts=True)
-        return {str(c): int(n) for c, n in zip(clusters, counts, strict=True)}
+        return sizes_of(self.labels)
 
     @property
     def class_names(self) -> dict[str, str]:
         """Class that a cluster stands for, by the name of the cluster, where labels tell."""
         names = enumerate(getattr(self.estimator, "cluster_names_", ()))
         return {str(cluster): str(name) for cluster, name in names if name is not None}
+
+    def fitted(self, *names: str) -> dict[str, Any]:
+        """Return what the estimator found, by name; None for what it has not."""
+        return {name: getattr(self.estimator, f"{name}_", None) for name in names}
 
     @property
     def inputs(self) -> Iterable[PathLike]:
@@ -207,7 +214,52 @@ class Outcome(Result):
         )
 
 
-class Fitted(Outcome, Prepared):
+class Reported(Outcome):
+    """Rows of a fit with what was known about them, and a page that shows what came out."""
+
+    method: Method
+    knowledge: Constraints
+    request: Any
+
+    @cached_property
+    def violations(self) -> Violations:
+        """Stated constraints that the clusters do not keep."""
+        return self.knowledge.violations(self.labels)
+
+    @cached_property
+    def scores(self) -> dict[str, dict[str, float]]:
+        """Agreement with the true classes, over all rows and over those that nothing mentions."""
+        if self.data.truth is None or self.labels is None:
+            return {}
+        from sidelight.evaluation import constrained_scores
+
+        return constrained_scores(self.data.truth_codes, self.labels, self.knowledge)
+
+    @property
+    def title(self) -> str:
+        """Title of the page: data and method."""
+        return f"{self.data.path.name}: {type(self.estimator).__name__}"
+
+    def page(self) -> Page:
+        """Return what the page shows: the ``page`` of the job."""
+        page: Page = self.module("_page").page(self)
+        return page
+
+    def framed(self, page: Page, **settings: Any) -> Page:
+        """Return a page with title, time, command, and what was set besides the parameters."""
+        return replace(
+            page,
+            title=self.title,
+            settings={"data": str(self.data.path), **settings},
+            command=self.request.command_line(),
+            seconds=self.seconds,
+        )
+
+    def _fill_report(self, path: Path) -> None:
+        path.write_text(self.page().html(), encoding="utf-8")
+
+
+class Fitted(Reported, Prepared):
     """Rows of a table with what one or several fits made of them, a page and a model."""
 
     def _fit_facts(self) -> dict[str, Any]:
@@ -237,27 +289,9 @@ class Fitted(Outcome, Prepared):
             feature_names=self.features_in,
         )
 
-    def page(self) -> Page:
-        """Return what the page shows."""
-        page: Page = self.module("_page").page(self)
-        return page
-
-    def framed(self, page: Page, what: str = "") -> Page:
-        """Return a page with title, settings, command and columns of this run.
-
-        ``what`` stands in the title, by default the method.
-        """
-        return replace(
-            page,
-            title=f"{self.data.path.name}: {what or type(self.estimator).__name__}",
-            settings={"data": str(self.data.path), "scale": self.scale},
-            command=self.request.command_line(),
-            seconds=self.seconds,
-            preparation=self.plan,
-        )
-
-    def _fill_report(self, path: Path) -> None:
-        path.write_text(self.page().html(), encoding="utf-8")
+    def framed(self, page: Page, **settings: Any) -> Page:
+        framed = super().framed(page, scale=self.scale, **settings)
+        return replace(framed, preparation=self.plan)
 
     def _model(self, **own: Any) -> Model:
         """Return what new rows need."""
@@ -303,20 +337,6 @@ class Run(Fitted):
     remarks: tuple[str, ...] = field(default=(), kw_only=True)
 
     @cached_property
-    def violations(self) -> Violations:
-        """Stated constraints that the clusters do not keep."""
-        return self.knowledge.violations(self.labels)
-
-    @cached_property
-    def scores(self) -> dict[str, dict[str, float]]:
-        """Agreement with the true classes, over all rows and over those no constraint mentions."""
-        if self.data.truth is None or self.labels is None:
-            return {}
-        from sidelight.evaluation import constrained_scores
-
-        return constrained_scores(self.data.truth_codes, self.labels, self.knowledge)
-
-    @cached_property
     def explanation(self) -> Explanation:
         """What sets the clusters apart, typical and doubtful rows, rules."""
         from sidelight.jobs._table._explain import explain
@@ -341,13 +361,12 @@ class Run(Fitted):
         return facts | (self._feature_facts() if self.labels is None else self._cluster_facts())
 
     def _cluster_facts(self) -> dict[str, Any]:
-        ended = ("objective", "n_iter", "converged")
         wanted = {"conditions": self.condition_facts} if self.conditions is not None else {}
         return {
             **wanted,
             "sizes": self.sizes,
             "classes": self.class_names,
-            **{name: getattr(self.estimator, f"{name}_", None) for name in ended},
+            **self.fitted("objective", "n_iter", "converged"),
             "violations": self.violations.as_dict(),
             "scores": self.scores or None,
             "explanation": self._explanation_facts(),
@@ -389,7 +408,7 @@ class Run(Fitted):
 
     def page(self) -> Page:
         return self._page(
-            columns=self.columns,
+            explanation=None if self.labels is None else self.explanation,
             color=self.color,
             anchors=self.anchors,
             growth=self.growth,
@@ -401,13 +420,6 @@ class Run(Fitted):
         from sidelight.report.inner import page_of
 
         return self.framed(page_of(self.as_given, **own))
-
-    @property
-    def columns(self) -> list[TypedColumn] | None:
-        """The table in the user's units, to say what clusters are; None where there are none."""
-        from sidelight.jobs._table._explain import described_columns
-
-        return None if self.labels is None else described_columns(self)
 
 
 @contextlib.contextmanager
@@ -424,6 +436,12 @@ def _recorded_warnings(record: bool) -> Iterator[list[str]]:
         if warning.category is EmbeddingWarning:
             sentences.append(str(warning.message))
         warn(warning.message, warning.category)
+
+
+def sizes_of(labels: Any) -> dict[str, int]:
+    """Return the number of rows of every cluster, by its name."""
+    clusters, counts = np.unique(labels, return_counts=True)
+    return {str(c): int(n) for c, n in zip(clusters, counts, strict=True)}
 
 
 def names_out(estimator: Any, feature_names: Sequence[str]) -> list[str]:

@@ -18,6 +18,7 @@ from sidelight.io.inner import ALTERNATIVE, ID, column_texts, number_column, rea
 from sidelight.jobs._parts import size_table
 from sidelight.jobs._table._applied import Applied
 from sidelight.jobs._table._model import Model
+from sidelight.jobs._table._run import sizes_of
 from sidelight.report.inner import Strong, Told
 
 
@@ -54,7 +55,7 @@ class SplitsApplied(Applied):
     def split_sizes(self) -> dict[str, dict[str, int]]:
         """Number of rows of every cluster, by split and name of the cluster."""
         columns = zip(split_names(self.labels), np.asarray(self.labels).T, strict=True)
-        return {name: _sizes(labels) for name, labels in columns}
+        return {name: sizes_of(labels) for name, labels in columns}
 
     def _own_facts(self) -> dict[str, Any]:
         return {"sizes": self.split_sizes}
@@ -69,11 +70,6 @@ class SplitsApplied(Applied):
     def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         fill = partial(fill_splits, self.data, self.labels, spreadsheet_safe=spreadsheet_safe)
         return {"splits": fill, "predicted": fill}
-
-
-def _sizes(labels: Any) -> dict[str, int]:
-    clusters, counts = np.unique(labels, return_counts=True)
-    return {str(c): int(n) for c, n in zip(clusters, counts, strict=True)}
 
 
 def predict_splits(model: Model, data: Table, rows: Any) -> tuple[Array, tuple[str, ...]]:

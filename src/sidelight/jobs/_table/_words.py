@@ -8,9 +8,10 @@ from sidelight._words import counted
 from sidelight.jobs._parts import (
     MAX_CLUSTERS,
     class_lines,
+    ended,
     ending,
-    format_figure,
     heading,
+    objective_text,
     size_table,
 )
 from sidelight.report.inner import Told, text_table
@@ -19,14 +20,10 @@ from sidelight.report.inner import Told, text_table
 def words(found: Any) -> list[Told]:
     """Return sizes of the clusters, what they are, and which statements they keep."""
     estimator, sizes, classes = found.estimator, found.sizes, found.class_names
-    ended = "converged" if estimator.converged_ else "not converged"
     n_features = counted(len(found.features_in), "feature")
-    text = (
-        f", {n_features}; {ended} after {counted(estimator.n_iter_, 'iteration')} in "
-        f"{found.seconds:.2f} s, objective {format_figure(estimator.objective_)}"
-    )
+    text = f", {n_features}; {ended(estimator)} in {found.seconds:.2f} s"
     return [
-        heading(estimator, found.data, text),
+        heading(estimator, found.data, f"{text}, {objective_text(estimator)}"),
         size_table(sizes, classes),
         *class_lines(classes, sizes),
         *_condition_parts(found.condition_facts, estimator),

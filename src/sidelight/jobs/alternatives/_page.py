@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from markupsafe import Markup
 from sidelight._words import counted, listed
 from sidelight.constraints import Constraints, KnownSplits
 from sidelight.evaluation import SplitSimilarity
+from sidelight.explanation import Explanation
 from sidelight.pictures.inner import (
     Given,
     Partition,
@@ -23,7 +24,6 @@ from sidelight.pictures.inner import (
     shorten,
     small_map,
 )
-from sidelight.preparation import TypedColumn
 from sidelight.report.inner import (
     MAX_GROUPS,
     Page,
@@ -57,7 +57,6 @@ MAX_NAME, MAX_TITLE, MAX_HEAD = 40, 32, 24
 def page(found: AlternativesRun) -> Page:
     """Return what the page of several splits of the same rows shows."""
     known, n_rows = found.known, found.data.n_rows
-    columns = found.alternatives[0].columns
     titles = {name: f"alternative {n}" for n, name in enumerate(found.names, start=1)}
     # What is known about rows is in the fits; the splits are compared over all rows.
     nothing = Constraints(n_samples=n_rows)
@@ -65,9 +64,10 @@ def page(found: AlternativesRun) -> Page:
     old = dict(known_partitions(known))
     new = dict(zip(titles.values(), (run.clusters for run in runs), strict=True))
     own: list[Markup | None] = []
-    for place, (name, run) in enumerate(zip(new, runs, strict=True)):
-        before = old | dict(list(new.items())[:place])
-        own += _alternative(name, run, before, columns)
+    before = dict(old)
+    for name, run, one in zip(new, runs, found.alternatives, strict=True):
+        own += _alternative(name, run, before, one.explanation)
+        before[name] = run.clusters
     fine, status = _status(found)
     return found.framed(
         Page(
@@ -86,8 +86,7 @@ def page(found: AlternativesRun) -> Page:
             n_colors=max(len(split.names) for split in (*old.values(), *new.values())),
             styles=["page.css"],
             package=__package__,
-        ),
-        "other splits",
+        )
     )
 
 
@@ -116,12 +115,12 @@ def _status(found: AlternativesRun) -> tuple[bool | None, str]:
 
 
 def _alternative(
-    name: str, run: Run, before: Mapping[str, Partition], columns: Sequence[TypedColumn] | None
+    name: str, run: Run, before: Mapping[str, Partition], explanation: Explanation
 ) -> list[Markup | None]:
     """Return what the clusters of a split are, and how they go with the splits before."""
     cards = [
         html('<h2 class="full part">{}</h2>', name.capitalize()),
-        explained_card(run, columns),
+        explained_card(run, explanation),
     ]
     for other, split in before.items():
         counts = confusion(split, run.clusters, shorten(other, MAX_HEAD), MAX_HEAD)

@@ -61,6 +61,10 @@ class AlternativesRun(Fitted):
         return split_names(self.labels)
 
     @property
+    def title(self) -> str:
+        return f"{self.data.path.name}: other splits"
+
+    @property
     def avoided_columns(self) -> dict[str, bool] | None:
         """Avoided columns of the data, and whether they hold numbers; None if others are avoided.
 
@@ -95,9 +99,7 @@ class AlternativesRun(Fitted):
                 {
                     "name": name,
                     "sizes": one.sizes,
-                    "objective": one.estimator.objective_,
-                    "n_iter": one.estimator.n_iter_,
-                    "converged": one.estimator.converged_,
+                    **one.fitted("objective", "n_iter", "converged"),
                     "scores": one.scores or None,
                     "similar_to": [_similarity(found) for found in similar],
                 }
@@ -144,7 +146,7 @@ class PreparedAlternatives(Prepared):
                 constraints=self.knowledge,
             )
         seconds = time.perf_counter() - start
-        given = {one.name: getattr(self, one.name) for one in dataclasses.fields(Prepared)}
+        given = self.prepared()
         runs = tuple(
             Run(
                 **{**given, "estimator": one},

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from sidelight._words import counted
-from sidelight.jobs._parts import ending, format_figure, heading, size_table
+from sidelight.jobs._parts import ended, ending, heading, objective_text, size_table
 from sidelight.jobs._table._run import Run
 from sidelight.jobs._table._words import explanation_lines
 from sidelight.report.inner import Strong, Told, text_table
@@ -34,14 +34,9 @@ def words(found: AlternativesRun) -> list[Told]:
 
 def _alternative(name: str, one: Run, similar: list[Any]) -> list[Told]:
     """Return one split: sizes, what sets its clusters apart, how near it is to the others."""
-    ended = "converged" if one.estimator.converged_ else "not converged"
     told: list[Told] = [
         "",
-        (
-            Strong(name),
-            f" ({ended} after {counted(one.estimator.n_iter_, 'iteration')}, objective "
-            f"{format_figure(one.estimator.objective_)})",
-        ),
+        (Strong(name), f" ({ended(one.estimator)}, {objective_text(one.estimator)})"),
         size_table(one.sizes, {}),
         *explanation_lines(one, "What sets its clusters apart:"),
     ]

@@ -197,13 +197,12 @@ class ClassRun(Classified, Run):
         return np.flatnonzero(~self.given)
 
     def _cluster_facts(self) -> dict[str, Any]:
-        ended = ("objective", "n_iter", "converged")
         given = self.labels_given
         return {
             "classes": {name: {"labels": given[name], "rows": n} for name, n in self.sizes.items()},
             "n_given": int(self.given.sum()),
             "n_unknown": self.n_unknown,
-            **{name: getattr(self.estimator, f"{name}_", None) for name in ended},
+            **self.fitted("objective", "n_iter", "converged"),
             "violations": self.violations.as_dict(),
             "contrast": self.contrast.facts(),
             "least_certain": self.least_certain(self.open_rows),

@@ -36,7 +36,7 @@ MAX_CENTER = 24
 
 def page(found: RegionsRun) -> Page:
     """Return what the page of connected clusters shows: the map before that of all clusters."""
-    usual = cluster_page(found.as_given, found.columns)
+    usual = cluster_page(found.as_given, found.explanation)
     fine, status = _status(found, usual)
     run = make_run(found.as_given)
     drawn = _map(found, run)

@@ -52,9 +52,7 @@ class RegionsRun(Run):
     coordinates: FloatArray | None = field(default=None, kw_only=True)
 
     def _cluster_facts(self) -> dict[str, Any]:
-        model = self.estimator
-        names = ("radii", "radius", "lower_bound", "center_nodes")
-        own = {name: getattr(model, f"{name}_", None) for name in names}
+        own = self.fitted("radii", "radius", "lower_bound", "center_nodes")
         centers = own.pop("center_nodes")
         if centers is not None:
             own["centers"] = [
@@ -102,9 +100,9 @@ def prepare(request: RegionsRequest) -> PreparedRegions:
         )
     places = [name for name in named if name not in (request.columns or ())]
     asked = dataclasses.replace(request, k=None) if _searches(request.k) else request
-    rows = prepare_rows(asked, aside=places, kind=PreparedRegions)
+    rows: Any = prepare_rows(asked, aside=places, kind=PreparedRegions)
     relations, notes = _graph(request.edges, rows)
-    found: Any = dataclasses.replace(
+    ready: PreparedRegions = dataclasses.replace(
         rows,
         request=dataclasses.replace(request, raw=rows.request.raw),
         estimator=_with_number(rows, request.k),
@@ -112,7 +110,6 @@ def prepare(request: RegionsRequest) -> PreparedRegions:
         relations=relations,
         coordinates=_coordinates(request, rows.data),
     )
-    ready: PreparedRegions = found
     return ready
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sidelight._words import counted, format_number
-from sidelight.jobs._parts import MAX_CLUSTERS, ending, heading
+from sidelight.jobs._parts import MAX_CLUSTERS, ended, ending, heading, objective_text
 from sidelight.jobs._table._words import explanation_lines
-from sidelight.report.inner import TextTable, Told, text_table
+from sidelight.report.inner import TextTable, Told, first_rows, text_table
 
 if TYPE_CHECKING:
     from sidelight.jobs.regions._run import RegionsRun
@@ -17,11 +17,9 @@ def words(found: RegionsRun) -> list[Told]:
     """Return sizes, radii and centers of the clusters, what sets them apart and what they keep."""
     facts = found.facts()
     graph = "" if facts["n_edges"] is None else f", {counted(facts['n_edges'], 'edge')}"
-    ended = "converged" if facts["converged"] else "not converged"
     text = (
-        f", {counted(facts['n_features'], 'feature')}{graph}; {ended} after "
-        f"{counted(facts['n_iter'], 'iteration')} in {found.seconds:.2f} s, objective "
-        f"{format_number(facts['objective'], 6)}"
+        f", {counted(facts['n_features'], 'feature')}{graph}; {ended(found.estimator)} in "
+        f"{found.seconds:.2f} s, {objective_text(found.estimator)}"
     )
     parts: list[Told] = [heading(found.estimator, found.data, text), _region_table(found, facts)]
     if facts["lower_bound"] is not None and facts["radius"] is not None:
@@ -38,7 +36,7 @@ def _region_table(found: RegionsRun, facts: dict[str, Any]) -> TextTable:
     radii, centers = facts["radii"], facts.get("centers")
     shown = list(found.sizes.items())
     if len(shown) > MAX_CLUSTERS:
-        shown = sorted(shown, key=lambda one: -one[1])[:MAX_CLUSTERS]
+        shown.sort(key=lambda one: -one[1])
     rows = []
     for name, size in shown:
         cluster = int(name)
@@ -46,6 +44,5 @@ def _region_table(found: RegionsRun, facts: dict[str, Any]) -> TextTable:
         radius = format_number(float(radii[cluster]), 6) if known else ""
         center = centers[cluster] if centers is not None and cluster >= 0 else None
         rows.append((name, f"{size:,}", radius, "" if center is None else center))
-    if hidden := len(found.sizes) - len(shown):
-        rows.append((f"and {hidden:,} smaller ones", "", "", ""))
-    return text_table("Cluster", "Rows", "Radius", "Center", rows=rows)
+    told = first_rows(rows, MAX_CLUSTERS, "smaller ones")
+    return text_table("Cluster", "Rows", "Radius", "Center", rows=told)

@@ -167,15 +167,14 @@ def _doubtful(found: ResolveRun) -> Markup | None:
 
 def _rates(found: ResolveRun) -> Markup | None:
     """Return precision and recall over the threshold."""
-    curve, threshold = found.curve, found.threshold
-    if curve is None or not len(curve.thresholds):
+    curve, best, threshold = found.curve, found.best, found.threshold
+    if curve is None or best is None:
         return None
     at = curve.at(threshold)
     here = 0.0 if at is None else float(curve.f1[at])
-    best = curve.best
     text = (
-        f"A threshold stands for the run that stops there. Best F1: {curve.f1[best]:.3f} at "
-        f"{format_number(float(curve.thresholds[best]))}; {here:.3f} at "
+        f"A threshold stands for the run that stops there. Best F1: {best['f1']:.3f} at "
+        f"{format_number(best['threshold'])}; {here:.3f} at "
         f"{format_number(threshold)}, the threshold of this run."
     )
     title = "Precision and recall over the threshold"

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from sidelight._words import counted
+from sidelight._words import counted, format_number
 from sidelight.catalog import Method
 from sidelight.constraints import Constraints
 from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table
-from sidelight.jobs._parts import format_figure, heading
+from sidelight.jobs._parts import heading
 from sidelight.jobs._table._estimator import methods_of
 from sidelight.jobs._table._request import prepare as prepare_table
 from sidelight.jobs._table._run import Prepared, Run
@@ -63,7 +63,7 @@ def _ranking(found: SelectRun) -> TextTable:
         (
             names[j],
             estimator.ranking_[j],
-            format_figure(float(estimator.scores_[j])),
+            format_number(float(estimator.scores_[j]), 6),
             "✓" if kept[j] else "",
         )
         for j in order[:MAX_FEATURES]

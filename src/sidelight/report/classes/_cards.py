@@ -262,7 +262,7 @@ def _counts(known: Partition, found: Partition, what: str) -> _Counts:
     shown = np.arange(min(len(known.names), MAX_GROUPS))
     columns = np.append(shown, -1) if counts[:, -1].any() else shown
     rows = []
-    for code in shown:
+    for code in shown.tolist():
         total = int(counts[code].sum())
         css = ["up" if column == code else "down" for column in columns]
         cells = count_cells(counts[code, columns], total, css)
