@@ -72,7 +72,7 @@ def run(
     asked |= _by_the_same_names(prepared.data) | {"constraints": files["constraints"]}
     if request.method is None:
         asked["method"] = None if after.name == "classify" else asked["method"]
-    again = Screen(quiet=screen.as_json, knows_columns=True)
+    again = Screen(quiet=screen.as_json, knows_columns=True, keeps_facts=screen.as_json)
     rules: Any = {"force": True, "spreadsheet_safe": spreadsheet_safe}
     found = perform(after, make_request(after.name, asked), written, again, **rules)
     screen.result({**again.facts, "command": job.name, "answers": facts})
