@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import importlib
 import io
 import json
@@ -94,9 +95,22 @@ LOOPS = {"ask": "sidelight.cli.ask._command:run", "embed": "sidelight.cli._strea
 def _perform(job: Job, *given: Any, **rules: Any) -> None:
     """Do a job; its result may be that something is wrong."""
     module, _, name = LOOPS.get(job.name, "sidelight.cli._perform:perform").partition(":")
-    found = getattr(importlib.import_module(module), name)(job, *given, **rules)
+    with quick_imports():
+        perform = getattr(importlib.import_module(module), name)
+        if job.name not in LOOPS:  # these import what they go on with
+            job.load()
+    found = perform(job, *given, **rules)
     if found is not None and found.exit_code:
         raise typer.Exit(found.exit_code)
+
+
+@contextlib.contextmanager
+def quick_imports() -> Iterator[None]:
+    """End the pause of the garbage collector that ``main`` began, and spare what was imported."""
+    yield
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 def _prepare_streams() -> None:
