@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -140,11 +138,10 @@ def build(job: Job, run: Callable[..., Any]) -> Any:
     parameters = [_parameter(name, one, job) for name, one in everything]
 
     def command(**given: Any) -> None:
-        with quick_imports():
-            from sidelight.cli._perform import Files
-            from sidelight.cli._screen import Screen
+        from sidelight.cli._perform import Files
+        from sidelight.cli._screen import Screen
 
-            screen = Screen(as_json=given.pop(AS_JSON, False), quiet=given.pop(QUIET, False))
+        screen = Screen(as_json=given.pop(AS_JSON, False), quiet=given.pop(QUIET, False))
         paths = {one.name: given.pop(name) for name, one in outputs.items()}
         files = Files(paths, **{name: given.pop(name) for name in OF_FILES if name in common})
         run(job, job.request(**read_fields(own, given)), files, screen)
@@ -235,12 +232,3 @@ def _completion(job: Job, option: Option) -> Callable[[str], list[str]]:
         ]
 
     return names
-
-
-@contextlib.contextmanager
-def quick_imports() -> Iterator[None]:
-    """End the pause of the garbage collector that ``main`` began, and spare what was imported."""
-    yield
-    if not gc.isenabled():
-        gc.freeze()
-        gc.enable()

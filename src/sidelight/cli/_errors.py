@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import gc
 import importlib
 import io
 import json
@@ -10,7 +12,7 @@ import os
 import sys
 import textwrap
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import typer
@@ -102,9 +104,22 @@ LOOPS = {"ask": "sidelight.cli.ask._command:run", "embed": "sidelight.cli._strea
 def _perform(job: Job, *given: Any) -> None:
     """Do a job; its result may be that something is wrong."""
     module, _, name = LOOPS.get(job.name, "sidelight.cli._perform:perform").partition(":")
-    found = getattr(importlib.import_module(module), name)(job, *given)
+    with quick_imports():
+        perform = getattr(importlib.import_module(module), name)
+        if job.name not in LOOPS:  # these import what they go on with
+            job.load()
+    found = perform(job, *given)
     if found is not None and found.exit_code:
         raise typer.Exit(found.exit_code)
+
+
+@contextlib.contextmanager
+def quick_imports() -> Iterator[None]:
+    """End the pause of the garbage collector that ``main`` began, and spare what was imported."""
+    yield
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 def _prepare_streams() -> None:

@@ -47,16 +47,18 @@ def perform(job: Job, request: Any, files: Files, screen: Screen) -> Result:
     files.check_free(request.inputs, screen)
     with set_by(request.options()):
         found = run_and_show(job, request, screen)
-        facts = {"command": job.name, **found.facts()}
+        # What no machine will read is not worked out: an explanation takes longer than a small fit.
+        facts = {"command": job.name, **found.facts()} if screen.wants_facts else {}
         paths = files.write(found)
     if screen.prints_text:
         screen.tell(*found.tell())
     advice = _advice(outputs) if found.advice is None else found.advice
-    facts |= found.written_facts()
-    facts["outputs"] = screen.written(paths, advice)
-    if outputs and next(iter(outputs)) not in paths:
-        facts |= found.row_values()
-    screen.result(facts)
+    written = screen.written(paths, advice)
+    if screen.wants_facts:
+        facts |= {**found.written_facts(), "outputs": written}
+        if outputs and next(iter(outputs)) not in paths:
+            facts |= found.row_values()
+        screen.result(facts)
     return found
 
 

@@ -22,6 +22,7 @@ class Screen:
     as_json: bool = False
     quiet: bool = False
     knows_columns: bool = False  # what becomes of the columns has been shown before
+    keeps_facts: bool = False  # another command goes on with what this one ended with
     notes: list[str] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)  # what the command ended with
 
@@ -29,6 +30,11 @@ class Screen:
     def prints_text(self) -> bool:
         """Whether there is somebody to read more than the result."""
         return not (self.as_json or self.quiet)
+
+    @property
+    def wants_facts(self) -> bool:
+        """Whether somebody needs the result as plain values."""
+        return self.as_json or self.keeps_facts
 
     def note(self, *sentences: str) -> None:
         """Write a note to standard error."""

@@ -71,6 +71,10 @@ class Job:
         found: Mapping[str, Option] = getattr(self._module("_request"), "OUTPUTS", {})
         return found
 
+    def load(self) -> None:
+        """Import what the job is done with."""
+        self._module("_run")
+
     def prepare(self, request: Request) -> Any:
         """Do what comes before the long part of the work.
 

@@ -60,7 +60,7 @@ def run(job: Job, request: AskRequest, files: Files, screen: Screen) -> Result |
     asked |= _by_the_same_names(prepared.data) | {"constraints": kept["constraints"]}
     if request.method is None:
         asked["method"] = None if after.name == "classify" else asked["method"]
-    again = Screen(quiet=screen.as_json, knows_columns=True)
+    again = Screen(quiet=screen.as_json, knows_columns=True, keeps_facts=screen.as_json)
     written_files = replace(files, outputs=written, force=True)
     found = perform(after, make_request(after.name, asked), written_files, again)
     screen.result({**again.facts, "command": job.name, "answers": facts})
