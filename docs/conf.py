@@ -52,7 +52,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "download_all_examples": False,
     "plot_gallery": True,
-    "abort_on_example_error": True,
+    "abort_on_example_error": False,  # the others run, and the build fails at its end
     "reset_modules": (),
     "min_reported_time": 5,
 }

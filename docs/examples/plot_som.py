@@ -31,7 +31,11 @@ plt.show()
 
 figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 ax.semilogx(som.search_["rate"], som.search_["bound"], label="bound F")
-ax.semilogx(som.search_["rate"], som.search_["bound"] + som.search_["penalty"], label="likelihood")
+ax.semilogx(
+    som.search_["rate"],
+    som.search_["bound"] + som.search_["neighborhood_divergence"],
+    label="likelihood",
+)
 ax.set(xlabel="rate λ of the neighborhoods", ylabel="nats")
 ax.legend()
 plt.show()
