@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from sidelight import catalog
+from sidelight._fit.parameters import declared
+
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PACKAGE = ROOT / "src" / "sidelight"
@@ -64,7 +67,7 @@ def paths(text: str) -> list[str]:
 
 @cache
 def words_of_the_code() -> frozenset[str]:
-    """Return every word of the code, its tests and its settings."""
+    """Return every word of the code, its tests and its settings, and of the names of methods."""
     files = [
         file
         for folder in ("src", "tests", "docs", "experiments", "benchmarks")
@@ -74,7 +77,8 @@ def words_of_the_code() -> frozenset[str]:
     ]
     files += [ROOT / "pyproject.toml", ROOT / "Makefile", *(DOCS / "names").glob("*.csv")]
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    return frozenset(re.findall(r"\w+", text))
+    names = " ".join(method.name for method in catalog.methods())
+    return frozenset(re.findall(r"\w+", text + names))
 
 
 def exists(path: str) -> bool:
@@ -162,3 +166,29 @@ def test_every_public_class_and_function_is_in_the_reference() -> None:
             if (inspect.isclass(value) or inspect.isfunction(value)) and value not in listed:
                 missing.append(f"{package}.{name}")
     assert missing == []
+
+
+def test_the_changelog_has_names_of_today(tmp_path: Path) -> None:
+    page = tmp_path / "CHANGELOG.md"
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    page.write_text(re.sub(r"^\|.*?(?<!\\)\|", "|", text, flags=re.MULTILINE))  # old names
+    assert unknown_words(page) == []
+    assert [path for path in paths(page.read_text()) if not exists(path)] == []
+
+
+def test_new_names_of_parameters_and_attributes_belong_to_the_method() -> None:
+    """``Class(name=`` and ``Class.name_`` of the changelog."""
+    methods = {method.cls.__name__: method.cls for method in catalog.methods()}
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    new = re.sub(r"^\|.*?(?<!\\)\|", "|", text, flags=re.MULTILINE)
+    wrong = [
+        f"{name}({parameter}=)"
+        for name, parameters in re.findall(r"`([A-Z]\w+)\(([^`]*)\)`", new)
+        for parameter in re.findall(r"(\w+)=", parameters)
+        if name in methods and parameter not in declared(methods[name])
+    ] + [
+        f"{name}.{attribute}"
+        for name, attribute in re.findall(r"`([A-Z]\w+)\.(\w+_)\b", new)
+        if name in methods and attribute not in (methods[name].__doc__ or "")
+    ]
+    assert wrong == []
