@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import re
@@ -192,3 +193,17 @@ def test_new_names_of_parameters_and_attributes_belong_to_the_method() -> None:
         if name in methods and attribute not in (methods[name].__doc__ or "")
     ]
     assert wrong == []
+
+
+@pytest.mark.parametrize("room", ["jobs", "jobs/_table"])
+def test_the_manual_of_a_room_names_its_modules_and_what_is_in_them(room: str) -> None:
+    door = PACKAGE / room / "__init__.py"
+    text = ast.get_docstring(ast.parse(door.read_text(encoding="utf-8"))) or ""
+    words = {word for literal in literals(text) for word in re.findall(r"\w+", literal)}
+    modules = {one.stem for one in door.parent.glob("_[a-z]*.py")}
+    assert modules - words == set()
+    named = re.findall(r"^(?:\d+\.|-) (.+?):", text, flags=re.MULTILINE)
+    assert {word for part in named for word in re.findall(r"``(\w+)``", part)} - modules <= {
+        "_table"
+    }
+    assert words <= words_of_the_code() | {path.parent.name for path in PACKAGE.rglob("*.py")}

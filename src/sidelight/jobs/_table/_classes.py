@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,6 @@ from sidelight.pictures.classes._decisions import (
     class_codes,
     decisions_of,
 )
-
-if TYPE_CHECKING:
-    pass
 
 #: Rows that are named as the least certain ones.
 LEAST_CERTAIN = 5
