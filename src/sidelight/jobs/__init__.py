@@ -1,7 +1,8 @@
 """Jobs: what a command, a notebook and the workbench do, from a request to a result.
 
-All of them do the same thing by the same code: :func:`run` makes the request of a job, does the job
-and returns its result. A job is a folder; ``cluster`` is the one to begin with. Modules that begin with an underscore are what jobs share:
+All of them do the same thing by the same code: :func:`run` makes the request of a job, does the
+job and returns its result. A job is a folder; ``cluster`` is the one to begin with. Modules that
+begin with an underscore are what jobs share:
 
 - ``_registry``: the table of jobs, and ``run``; ``_options``: what an option is; ``_shared``:
   options that several jobs have.
