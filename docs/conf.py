@@ -32,6 +32,7 @@ exclude_patterns = ["_build", "examples", "results"]
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["sidelight.css"]
+smartquotes = False  # "--method" and quotes are copied into terminals
 html_theme = "pydata_sphinx_theme"
 html_title = "Sidelight"
 html_sidebars = {"index": [], "choose/index": [], "methods": []}  # which need the room
