@@ -38,8 +38,8 @@ LITERAL = re.compile(r"``(.+?)``|(?<![`:])`([^`\n]+)`(?!`)", re.DOTALL)
 ROLE = re.compile(r":(?:class|func|meth|mod|attr|data):`(?:[^`<]*<)?[~!]?([\w.]+)>?`")
 DOC = re.compile(r":doc:`(?:[^`<]*<)?([^`>]+)>?`")
 TOCTREE = re.compile(r"\.\. toctree::\n(?:   :.*\n)*\n((?:   .+\n)+)")
-#: Made when the docs are built.
-BUILT = ("auto_examples/index",)
+#: Made when the docs are built, and by `make`.
+BUILT = ("auto_examples/index", ".venv/bin")
 #: Names of scikit-learn.
 OTHERS = {"check_estimator"}
 BLOCK = re.compile(r"^\.\. code-block::.*\n(?:   .*\n|\n)+|^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -58,12 +58,9 @@ def literals(text: str) -> list[str]:
 
 def paths(text: str) -> list[str]:
     """Return the words of a text's literals that look like paths of the repository."""
-    words = [word for literal in literals(text) for word in literal.split()]
-    return [
-        word.rstrip(".,")
-        for word in words
-        if re.fullmatch(r"[\w.]+(/[\w.*]*)+", word) or re.fullmatch(r"\w+\.(py|pyi|md|rst)", word)
-    ]
+    words = [word.rstrip(".,") for literal in literals(text) for word in literal.split()]
+    shape = re.compile(r"[\w.]+(/[\w.*]*)+|\w+\.(py|pyi|md|rst)")
+    return [word for word in words if shape.fullmatch(word) and word not in BUILT]
 
 
 @cache
