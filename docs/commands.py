@@ -15,9 +15,10 @@ Commands
 .. made by ``python docs/generate.py`` from the registry of jobs
 
 Every command is a job: ``sidelight NAME ...`` in a terminal and ``jobs.run("NAME", ...)`` in Python
-do the same. Fields in Python have the names in parentheses where they differ from the option. Every
-command has ``--json`` (one JSON object on standard output), those that write files
-``--spreadsheet-safe`` and ``--force``; ``--help`` shows what stands here.
+do the same; only ``ask`` needs a terminal and a person (in Python: :doc:`/active/index`). Fields in
+Python have the names in parentheses where they differ from the option. Every command has ``--json``
+(one JSON object on standard output), those that write files ``--spreadsheet-safe`` and ``--force``;
+``--help`` shows what stands here.
 """
 
 

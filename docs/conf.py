@@ -32,6 +32,7 @@ exclude_patterns = ["_build", "examples", "results"]
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["sidelight.css"]
+smartquotes = False  # "--method" and quotes are copied into terminals
 html_theme = "pydata_sphinx_theme"
 html_title = "Sidelight"
 html_sidebars = {"index": [], "choose/index": [], "methods": []}  # which need the room
@@ -52,7 +53,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "download_all_examples": False,
     "plot_gallery": True,
-    "abort_on_example_error": True,
+    "abort_on_example_error": False,  # the others run, and the build fails at its end
     "reset_modules": (),
     "min_reported_time": 5,
 }

@@ -29,7 +29,7 @@ def method_table() -> str:
     lines = [
         ".. list-table::",
         "   :header-rows: 1",
-        "   :widths: 16 34 20 10 8 8 24",
+        "   :widths: auto",
         "",
         "   * - method",
         "     - what it does",

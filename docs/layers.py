@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -18,6 +19,7 @@ PACKAGE = ROOT / "src" / "sidelight"
 WIDTH = 860
 MARGIN = 12
 LINE = 18
+PAD = 8  # between a box and its text
 CHARACTER = 7.3  # width of a monospaced letter, in pixels
 BETWEEN = " · "
 INK, EDGE, BAND, SIBLINGS = "#1d2433", "#8a94a6", "#e8eefc", "#fdf1dd"
@@ -133,24 +135,37 @@ def picture() -> str:
 
 def _boxes(layer: Layer, top: float) -> tuple[str, float]:
     """Draw the rooms of a layer beside each other; return them with their height."""
-    inside = WIDTH - 4 * MARGIN
-    width = (inside - MARGIN * (len(layer.rooms) - 1)) / len(layer.rooms)
-    contents = [_content(room, width, alone=len(layer.rooms) == 1) for room in layer.rooms]
+    widths = _widths(layer.rooms)
+    contents = [_content(room, width) for room, width in zip(layer.rooms, widths, strict=True)]
     height = LINE * (1 + max(len(lines) for lines in contents)) + 6.0
-    boxes = (
-        _box(room, 2 * MARGIN + number * (width + MARGIN), top, width, height, lines)
-        for number, (room, lines) in enumerate(zip(layer.rooms, contents, strict=True))
-    )
-    return "".join(boxes), height
+    boxes, left = "", 2.0 * MARGIN
+    for room, width, lines in zip(layer.rooms, widths, contents, strict=True):
+        boxes += _box(room, left, top, width, height, lines)
+        left += width + MARGIN
+    return boxes, height
 
 
-def _content(room: Room, width: float, *, alone: bool) -> list[str]:
-    """Return what stands below the name of a room: the rooms in it, one a line if it is narrow."""
+def _widths(rooms: Sequence[Room]) -> list[float]:
+    """Share the width of a band: equal boxes, but none narrower than the longest name in it."""
+    left = WIDTH - 4 * MARGIN - MARGIN * (len(rooms) - 1.0)
+    least = [
+        CHARACTER * max(len(one.name.rpartition(".")[2]) for one in (room, *room.rooms)) + 2 * PAD
+        for room in rooms
+    ]
+    widths: dict[int, float] = {}
+    for place in sorted(range(len(rooms)), key=lambda place: -least[place]):
+        widths[place] = max(least[place], left / (len(rooms) - len(widths)))
+        left -= widths[place]
+    return [widths[place] for place in range(len(rooms))]
+
+
+def _content(room: Room, width: float) -> list[str]:
+    """Return what stands below the name of a room: the rooms in it, as many on a line as fit."""
     lines: list[str] = []
     for inner in room.rooms:
         name = inner.name.rpartition(".")[2]
         longer = f"{lines[-1]}{BETWEEN}{name}" if lines else name
-        if lines and alone and len(longer) * CHARACTER < width - 16:
+        if lines and len(longer) * CHARACTER < width - 2 * PAD:
             lines[-1] = longer
         else:
             lines.append(name)
@@ -161,11 +176,11 @@ def _box(room: Room, left: float, top: float, width: float, height: float, lines
     """Draw a room: its name in bold, with its docstring where that fits, and the rooms in it."""
     says = room.says.replace("`", "")
     first = f'<tspan font-weight="bold">{escape(room.name)}</tspan>'
-    if (len(room.name) + len(says) + 3) * CHARACTER < width - 16:
+    if (len(room.name) + len(says) + 3) * CHARACTER < width - 2 * PAD:
         first += f'<tspan dx="16">{escape(says)}</tspan>'
     lines = [first, *(f"<tspan>{escape(line)}</tspan>" for line in lines)]
     texts = (
-        _text(left + 8, top + LINE * (number + 1) - 2, line) for number, line in enumerate(lines)
+        _text(left + PAD, top + LINE * (number + 1) - 2, line) for number, line in enumerate(lines)
     )
     return (
         f'<g class="room"><title>{escape(says)}</title>'

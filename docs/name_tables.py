@@ -60,7 +60,7 @@ def table(role: str) -> str:
     for row in read(role):
         name = f"``{row.name}``" + (f" ({row.family})" if row.family else "")
         writer.writerow((name, row.type, row.meaning))
-    head = [".. csv-table::", "   :header: name, type, meaning", "   :widths: 22, 30, 48", ""]
+    head = [".. csv-table::", "   :header: name, type, meaning", "   :widths: auto", ""]
     return "\n".join([*head, *(f"   {line}" for line in text.getvalue().splitlines())]) + "\n\n"
 
 

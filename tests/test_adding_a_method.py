@@ -1,4 +1,4 @@
-"""``docs/adding_a_method.rst`` is executed: its methods join a copy of the package and pass."""
+"""``docs/adding_a_method*`` is executed: the methods of its pages join a copy of the package."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from sidelight import tags
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = Path(sidelight.__file__).parent
-PAGE = ROOT / "docs" / "adding_a_method.rst"
+#: The first page, and one for every other kind or group of kinds.
+FIRST = ROOT / "docs" / "adding_a_method.rst"
+PAGES = (FIRST, *sorted(FIRST.with_suffix("").glob("*.rst")))
 BLOCK = re.compile(
     r"^\.\. code-block:: python\n   :caption: (.+)\n\n((?:   .*\n|\n)+)", re.MULTILINE
 )
 
-#: The catalog of the copy has the methods of the page, one of each kind; tests of all others would
+#: The catalog of the copy has the methods of the pages, one of each kind; tests of all others would
 #: only be collected to be left out.
 PLUGIN = """
 from sidelight import catalog
@@ -32,16 +34,17 @@ catalog.methods = lambda: found
 
 
 def blocks() -> list[tuple[str, bool, str]]:
-    """Path, whether the file is there already, and the code of every block of the page."""
+    """Path, whether the file is there already, and the code of every block of the pages."""
     found = []
-    for caption, code in BLOCK.findall(PAGE.read_text(encoding="utf-8")):
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    for caption, code in BLOCK.findall(text):
         path, comma, _ = caption.partition(", one more ")
         found.append((path, bool(comma), textwrap.dedent(code).strip() + "\n"))
     return found
 
 
-def copy_with_the_page(folder: Path) -> None:
-    """Copy package and common tests, compiled kernels included, and add what the page says."""
+def copy_with_the_pages(folder: Path) -> None:
+    """Copy package and common tests, compiled kernels included, and add what the pages say."""
     # Another worker may be compiling: its temporary files come and go.
     unfinished = shutil.ignore_patterns("*.tmp.*", "*.pyc.*")
     shutil.copytree(PACKAGE, folder / "src" / "sidelight", ignore=unfinished)
@@ -72,21 +75,30 @@ def run(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def test_the_methods_of_the_page_pass_the_contract(tmp_path: Path) -> None:
-    copy_with_the_page(tmp_path)
+def test_the_methods_of_the_pages_pass_the_contract(tmp_path: Path) -> None:
+    copy_with_the_pages(tmp_path)
     files = [path for path, is_there, _ in blocks() if not is_there]
     classes = [
         name for _, is_there, code in blocks() if not is_there
         for name in re.findall(r"^class ([A-Z]\w+)", code, flags=re.MULTILINE)
     ]  # fmt: skip
     assert len(files) == len(classes) == len(tags.KINDS)
-    (tmp_path / "only_the_page.py").write_text(PLUGIN.format(classes=classes), encoding="utf-8")
+    (tmp_path / "only_the_pages.py").write_text(PLUGIN.format(classes=classes), encoding="utf-8")
     common = [f"tests/common/test_{name}.py" for name in ("parameters", "scikit_learn")]
     common.append("tests/common/test_warnings.py::test_warnings_point_at_the_call")
     contract = "tests/common/test_contract.py::test_contract"
-    # Methods of the page that have no parameters are public, too.
+    # Methods of the pages that have no parameters are public, too.
     all_public = "--deselect=tests/common/test_parameters.py::test_the_catalog_is_public"
-    quiet = ("-q", "-p", "no:cacheprovider", "-p", "only_the_page", all_public)
+    quiet = ("-q", "-p", "no:cacheprovider", "-p", "only_the_pages", all_public)
     said = run(tmp_path, "pytest", *quiet, contract, *common, *files)
     passed = int(re.findall(r"(\d+) passed", said)[0])
     assert passed > 50 * len(classes), said
+
+
+def test_the_first_page_says_which_page_to_read_for_every_kind() -> None:
+    text = FIRST.read_text(encoding="utf-8")
+    table, _, first = text.partition("\nA clusterer\n")
+    assert [name for name in tags.KINDS if f"``{name}``" not in table] == []
+    linked = re.findall(r":doc:`adding_a_method/(\w+)`", table)
+    assert sorted(linked) == [page.stem for page in PAGES[1:]]
+    assert re.findall(r"^   class ([A-Z]\w+)", first, flags=re.MULTILINE) == ["MustLinkKMeans"]

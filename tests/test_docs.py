@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import html
 import re
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS | doctest.IGNORE_EXCEPTI
 
 #: Pages that are made when the docs are built, and those that tests of their own execute.
 ELSEWHERE = {
-    *("_build", "generated", "auto_examples", "adding_a_method.rst"),
+    *("_build", "generated", "auto_examples"),
+    *("adding_a_method.rst", "adding_a_method"),
     *("howto", "coming_from", "quickstart.rst", "tutorial.rst", "faq.rst"),  # test_docs_pages
     *("command_line.rst", "customer_duplicates.rst"),  # likewise
 }
@@ -50,6 +52,22 @@ def test_the_readme_lists_the_methods_of_the_catalog(docs_module: Any) -> None:
 def test_what_is_made_from_the_code_is_kept_as_it_would_be_made_now(docs_module: Any) -> None:
     for path, text in docs_module("generate").kept().items():
         assert path.read_text(encoding="utf-8") == text, f"run python docs/generate.py: {path.name}"
+
+
+def test_words_fit_their_boxes_in_the_picture_of_the_layers(docs_module: Any) -> None:
+    layers = docs_module("layers")
+    rooms = re.findall(r'<g class="room">.*?</g>', layers.picture())
+    assert len(rooms) == sum(len(layer.rooms) for layer in layers.layers())
+    for room in rooms:
+        left, width = map(
+            float, re.search(r'<rect x="([\d.]+)".*? width="([\d.]+)"', room).groups()
+        )
+        assert layers.MARGIN < left < left + width < layers.WIDTH - layers.MARGIN
+        for x, text in re.findall(r'<text x="([\d.]+)".*?>(.*?)</text>', room):
+            spans = [html.unescape(span) for span in re.findall(r">([^<>]+)<", text)]
+            gaps = sum(map(float, re.findall(r'dx="(\d+)"', text)))
+            needed = gaps + layers.CHARACTER * sum(map(len, spans))
+            assert float(x) + needed < left + width, spans
 
 
 def test_every_method_is_in_the_reference() -> None:

@@ -160,6 +160,21 @@ def test_a_page_does_what_it_shows(
             session.run(block)
 
 
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("page", ["README.md", "docs/index.rst"])
+def test_commands_of_the_first_pages_run_as_printed(
+    page: str, folder: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (DOCS.parent / page).read_text(encoding="utf-8").replace("\\\n", "")
+    lines = re.findall(r"(?:`|\$ )(sidelight [^`\n]+)", text)
+    runs = [line for line in lines if "authors.csv" not in line]
+    assert len(runs) == {"README.md": 9, "docs/index.rst": 2}[page]
+    assert all("with a table of yours" in text for line in lines if line not in runs)
+    session = Session(DOCS.parent / page, capsys, monkeypatch)
+    for line in runs:
+        session.command(line, "", fails=False)
+
+
 def test_a_page_that_is_wrong_fails(
     folder: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

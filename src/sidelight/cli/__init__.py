@@ -1,7 +1,9 @@
 """The command line ``sidelight``.
 
-``_app`` holds what a user can type, one module per command does the work and is imported only when
-its command runs: ``sidelight --help`` needs neither NumPy nor scikit-learn.
+``_app`` holds what a user can type, ``_build`` makes a command of the declared options of a job,
+``_perform`` runs the job and shows what comes out (``_screen``). Two commands that go on for as
+long as a person or a pipe does have code of their own: ``ask`` and ``_stream``. A job is imported
+only when its command runs: ``sidelight --help`` needs neither NumPy nor scikit-learn.
 """
 
 from __future__ import annotations

@@ -1,8 +1,17 @@
-"""Runs: from a request to fitted clusters or features, their scores, files and models.
+"""Jobs: what a command, a notebook and the workbench do, from a request to a result.
 
-The command line, a notebook and the report do the same thing by the same code: a :class:`Request`
-says what is asked, :func:`run` reads, fits and scores, and the :class:`Run` that comes back writes
-labels, features, the report and the model.
+All of them do the same thing by the same code: :func:`run` makes the request of a job, does the
+job and returns its result. A job is a folder; ``cluster`` is the one to begin with. Modules that
+begin with an underscore are what jobs share:
+
+- ``_registry``: the table of jobs, and ``run``; ``_options``: what an option is; ``_shared``:
+  options that several jobs have.
+- ``_table``: jobs on the rows of a table, from reading them to models; its docstring says what
+  happens to a request, file by file.
+- ``_method``, ``_labeled``, ``_graph``, ``_graph_page``: jobs on other things, such as graphs.
+- ``_result``: what every result can do; ``_tell``: lines and tables as data; ``_parts``: sentences
+  and tables that several results have.
+- ``_outputs``: where files may go and how they are checked; ``_recognize``: which files are ours.
 """
 
 from sidelight._lazy import attach

@@ -1,4 +1,4 @@
-"""PCK-means: the objective written out, limits in the weight, Law's anomaly."""
+"""PCK-means: all partitions of a few rows, limits in the weight, Law's anomaly."""
 
 from __future__ import annotations
 
@@ -51,6 +51,26 @@ def fit(X: Any, known: Constraints, **params: Any) -> PCKMeans:
 
 
 @given(SEEDS)
+@settings(max_examples=25)
+def test_many_starts_reach_the_global_optimum(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(6, 2))
+    known = random_knowledge(rng, 6, named=False)
+    best = min(
+        objective(X, labels, _means(X, labels, 2), known, 0.3)
+        for labels in map(np.array, itertools.product(range(2), repeat=6))
+    )
+    model = fit(X, known, n_clusters=2, penalty=0.3, n_init=60, init="random", tol=0)
+    assert model.objective_ >= best - 1e-9
+    assert model.objective_ <= best * 1.05 + 1e-9
+
+
+def _means(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
+    """Centres of the clusters; an empty one (it may pay) has its centre anywhere."""
+    return np.array([X[labels == h].mean(axis=0) if h in labels else X[0] for h in range(k)])
+
+
+@given(SEEDS)
 @settings(max_examples=40)
 def test_objective_never_rises_and_is_what_it_says(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -80,26 +100,6 @@ def test_no_single_row_and_no_component_can_improve_at_the_end(seed: int) -> Non
         labels = model.labels_.copy()
         labels[block] = cluster
         assert objective(X, labels, centers, known, 0.5) >= best - 1e-9
-
-
-@given(SEEDS)
-@settings(max_examples=25)
-def test_many_starts_reach_the_global_optimum(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(6, 2))
-    known = random_knowledge(rng, 6, named=False)
-    best = min(
-        objective(X, labels, _means(X, labels, 2), known, 0.3)
-        for labels in map(np.array, itertools.product(range(2), repeat=6))
-    )
-    model = fit(X, known, n_clusters=2, penalty=0.3, n_init=60, init="random", tol=0)
-    assert model.objective_ >= best - 1e-9
-    assert model.objective_ <= best * 1.05 + 1e-9
-
-
-def _means(X: np.ndarray, labels: np.ndarray, k: int) -> np.ndarray:
-    """Centres of the clusters; an empty one (it may pay) has its centre anywhere."""
-    return np.array([X[labels == h].mean(axis=0) if h in labels else X[0] for h in range(k)])
 
 
 @given(SEEDS)

@@ -144,7 +144,7 @@ class CDKMeans(Clusterer):
     ones. Bounds on gaps hold for every bi-set, but only tend to hold for clusters.
 
     Pairs of rows change little on rows without constraints; as published they made them
-    worse on tables of purchases (:doc:`experiment </results/published/coclustering>`).
+    worse on tables of purchases (:doc:`published figures </published>`).
 
     Examples
     --------

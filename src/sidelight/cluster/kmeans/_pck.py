@@ -1,4 +1,9 @@
-"""PCK-means: k-means in which violated constraints cost (Basu, Banerjee, Mooney 2004)."""
+"""PCK-means: k-means in which violated constraints cost (Basu, Banerjee, Mooney 2004).
+
+``PCKMeans.fit`` is the algorithm in one view: prices, starts, loop. The loop, and all that the
+class inherits (``n_clusters``, ``max_iter``, ``predict`` ...), are in ``cluster/_core/_lloyd.py``;
+prices and the search for the labels of constrained rows are in ``cluster/pairs/_penalties.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""New rows by a model."""
+"""New rows with what a saved model gives them: clusters, classes, features, splits."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,6 @@ from sidelight.io.inner import PROBABILITY, SCORE, fill_classes
 from sidelight.jobs._table._applied import Applied
 from sidelight.pictures.inner import Decisions, class_codes, decisions_of
 from sidelight.report.inner import Told
-
-if TYPE_CHECKING:
-    pass
 
 #: Rows that are named as the least certain ones.
 LEAST_CERTAIN = 5

@@ -1,4 +1,4 @@
-"""Models on disk (skops, which unlike pickle runs no code that a file brings along), new rows."""
+"""Models on disk (skops, which unlike pickle runs no code of the file), and rows for them."""
 
 from __future__ import annotations
 

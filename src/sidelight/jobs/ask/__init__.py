@@ -1,1 +1,1 @@
-"""The job ``sidelight ask``."""
+"""The job ``sidelight ask``: its options; the questions are asked by ``cli/ask``."""
