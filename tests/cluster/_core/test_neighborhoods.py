@@ -10,7 +10,7 @@ from scipy import sparse
 
 from sidelight import Constraints
 from sidelight.cluster._core._starts import Starts, choose_neighborhoods, plan_starts
-from sidelight.constraints.algebra._contraction import Contraction, contract
+from sidelight.constraints.inner import Contraction, contract
 from sidelight.engine import RowSource, as_rows
 
 

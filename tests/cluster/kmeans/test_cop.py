@@ -18,7 +18,7 @@ from sidelight.assignment import assign
 from sidelight.cluster import COPKMeans, KMeans
 from sidelight.cluster.kmeans import _hard_assignment
 from sidelight.cluster.kmeans._hard_assignment import hard_constrained_rows
-from sidelight.constraints.algebra._contraction import contract
+from sidelight.constraints.inner import contract
 from sidelight.engine import as_rows
 from sidelight.exceptions import InconsistentConstraints, InfeasibleConstraints, SidelightError
 

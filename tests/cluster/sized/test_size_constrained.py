@@ -13,8 +13,9 @@ from sklearn.datasets import make_blobs
 from sidelight import Constraints
 from sidelight.assignment import SizedAssignment, assign_sized
 from sidelight.assignment import _prices as _sized_prices
-from sidelight.assignment._prices import COSTS_PER_ROW, SOME_ROWS, better_prices
+from sidelight.assignment._prices import COSTS_PER_ROW, SOME_ROWS
 from sidelight.assignment._sized import size_bound
+from sidelight.assignment.inner import better_prices
 from sidelight.cluster import KMeans, SizeConstrainedKMeans, SizeConstrainedKMedians
 from sidelight.cluster.sized import _loop as _sized_loop
 from sidelight.exceptions import InconsistentConstraints, InfeasibleConstraints, SidelightError
