@@ -33,11 +33,23 @@ from sidelight.exceptions import SidelightError
 
 # Errors on the raw iris data for k = 1..15, by Lloyd's algorithm until no label changes.
 IRIS_FULL = [681.3706, 152.3480, 78.8514, 57.2285, 46.4462, 39.0400, 34.3058, 29.9904]
+
+
 IRIS_FULL += [27.7876, 25.9659, 24.1493, 22.3942, 21.0349, 19.8024, 18.6026]
+
+
 IRIS_FAST = [681.3706, 152.3480, 78.8557, 57.2560, 46.6954, 39.6035, 35.3853, 30.5008]
+
+
 IRIS_FAST += [28.5780, 26.7524, 25.3811, 23.9485, 22.4823, 20.9731, 19.9829]
+
+
 IRIS_TREE = [*IRIS_FAST[:10], 25.2135, 23.7472, 22.0517, 21.0661, 19.9780]
+
+
 WINE_FULL = [2314.00, 1658.76, 1277.93, 1175.38, 1103.61]
+
+
 WINE_FULL += [1039.27, 976.77, 927.57, 883.63, 842.52]
 
 
@@ -79,78 +91,6 @@ def test_errors_on_standardised_wine() -> None:
     X = StandardScaler().fit_transform(load_wine().data)
     model = GlobalKMeans(10, method="full").fit(X)
     np.testing.assert_allclose(model.search_["objective"], WINE_FULL, atol=5.1e-3)
-
-
-# ------------------------------------------------------------------ gains
-
-
-@settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 10**6), n=st.integers(2, 90), k=st.integers(1, 6), d=st.integers(1, 5))
-def test_gain_is_the_drop_of_the_error(seed: int, n: int, k: int, d: int) -> None:
-    rng = np.random.default_rng(seed)
-    X = np.round(rng.normal(size=(n, d)), 1) + 1e3  # ties, and far from the origin
-    weights = rng.integers(0, 4, size=n).astype(float)
-    weights[0] = 1
-    centers = X[rng.integers(n, size=k)] + rng.normal(size=(k, d)) * rng.integers(0, 2)
-    candidates = np.vstack([X, rng.normal(size=(3, d)) + 1e3])
-    gains = candidate_gains(Points.of(X, weights), centers, candidates)
-    before = error(X, centers, weights)
-    drops = [before - error(X, np.vstack([centers, p]), weights) for p in candidates]
-    assert gains is not None
-    np.testing.assert_allclose(gains, drops, atol=1e-7 * (1 + before))
-    assert np.all(gains >= 0)
-
-
-def test_a_candidate_that_improves_nobody_gains_nothing() -> None:
-    X = np.array([[0.0, 0.0], [1.0, 0.0], [10.0, 0.0], [11.0, 0.0]])
-    centers = np.array([[0.5, 0.0], [10.5, 0.0]])
-    gains = candidate_gains(Points.of(X, None), centers, np.array([[5.5, 9.0], [0.5, 0.0], X[0]]))
-    assert gains is not None
-    assert gains.tolist() == [0.0, 0.0, 0.25]
-
-
-def test_settled_gain_is_the_drop_after_one_move() -> None:
-    rng = np.random.default_rng(0)
-    X, weights = rng.normal(size=(80, 3)), rng.uniform(0.5, 2, size=80)
-    points = Points.of(X, weights)
-    centers = run_lloyd(points, X[:4], 100, 0.0)[0]
-    gains = candidate_gains(points, centers, X, settled=True)
-    assert gains is not None
-    for p, gain in zip(X, gains, strict=True):
-        start = np.vstack([centers, p])
-        labels = squared(X, start).argmin(axis=1)
-        moved = np.array([np.average(X[labels == h], 0, weights[labels == h]) for h in range(5)])
-        after = np.sum(weights * squared(X, moved)[np.arange(80), labels])
-        assert gain == pytest.approx(error(X, centers, weights) - after, rel=1e-9)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_error_ends_below_what_the_gain_promises(dtype: Any) -> None:
-    X, _ = make_blobs(300, n_features=3, centers=9, cluster_std=2.0, random_state=1)
-    X = X.astype(dtype)
-    model = GlobalKMeans(9).fit(X)
-    for centers, before, after in zip(
-        model.search_["cluster_centers"],
-        model.search_["objective"],
-        model.search_["objective"][1:],
-        strict=False,
-    ):
-        gains = candidate_gains(Points.of(X, None), centers, X)
-        assert gains is not None
-        assert after <= (before - gains.max()) * (1 + 1e-5)
-    assert np.all(np.diff(model.search_["objective"]) < 0)
-
-
-def test_settling_is_lloyds_algorithm() -> None:
-    X = np.random.default_rng(1).normal(size=(150, 4))  # no ties, which may be broken differently
-    points = Points.of(X, None)
-    for seed in range(5):
-        start = X[np.random.default_rng(seed).choice(150, 6, replace=False)]
-        centers, found, n_iter = run_lloyd(points, start, 300, 0.0)
-        model = KMeans(6, init=start, tol=0.0).fit(X)
-        np.testing.assert_allclose(centers, model.cluster_centers_)
-        assert found == pytest.approx(model.objective_)
-        assert n_iter == model.n_iter_
 
 
 # ------------------------------------------------------------------ the search
@@ -196,72 +136,6 @@ def test_trials_reach_the_exhaustive_search_on_wine() -> None:
     X = StandardScaler().fit_transform(load_wine().data)
     path = GlobalKMeans(10).fit(X).search_["objective"]
     assert np.max(path / WINE_FULL) < 1.001
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_no_single_row_would_be_cheaper_elsewhere_after_trials(dtype: Any) -> None:
-    """Neither a further centre nor one that moves leaves anything for a single row to gain."""
-    rng = np.random.default_rng(0)
-    X, weights = rng.normal(size=(60, 2)).astype(dtype), rng.integers(0, 3, size=60).astype(dtype)
-    points = Points.of(X, weights)
-    ends_of_lloyd = []
-    for seed in range(6):
-        start = X[np.random.default_rng(seed).choice(60, 7, replace=False)]
-        lloyd, least, _ = run_lloyd(points, start[:-1], 300, 0.0)
-        ends_of_lloyd.append(_is_content(X, weights, lloyd, least))
-        clusters = NearestRows.around(points, lloyd)
-        exchange(X, weights, clusters.means, clusters.sizes, clusters.labels, np.full(6, True), 99)
-        for leaving in (-1, seed):
-            exchanged = NearestRows.around(points, clusters.means.astype(dtype))
-            found = trial_ends(
-                points,
-                exchanged,
-                np.array([leaving, leaving]),
-                start[-2:],
-                max_iter=300,
-                description="",
-                verbose=0,
-            )
-            assert found is not None
-            for centers, after in zip(*found, strict=True):
-                assert len(centers) == (7 if leaving < 0 else 6)
-                assert _is_content(X, weights, centers, after)
-    assert not all(ends_of_lloyd), "Lloyd's algorithm should end where a row could still move"
-
-
-def _is_content(X: np.ndarray, weights: np.ndarray, centers: np.ndarray, found: float) -> bool:
-    """Whether moving any single row, with the means, is no better than the error found."""
-    labels = squared(X, centers).argmin(axis=1)
-    assert found == pytest.approx(_spread(X, labels, weights), rel=1e-5)
-    rows, k = np.arange(len(X)), len(centers)
-    moved = [_spread(X, np.where(rows == i, h, labels), weights) for i in rows for h in range(k)]
-    return min(moved) >= found * (1 - 1e-6)
-
-
-def _spread(X: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
-    total = 0.0
-    for h in np.unique(labels):
-        w = weights[labels == h].astype(float)
-        if w.sum() > 0:
-            rows = X[labels == h].astype(float)
-            total += w @ ((rows - w @ rows / w.sum()) ** 2).sum(axis=1)
-    return total
-
-
-def test_losses_are_what_the_error_rises_by() -> None:
-    rng = np.random.default_rng(1)
-    X, weights, centers = rng.normal(size=(50, 3)), rng.uniform(size=50), rng.normal(size=(5, 3))
-    losses = np.empty(5)
-    removal_losses(X, weights, centers, losses)
-    whole = error(X, centers, weights)
-    rises = [error(X, np.delete(centers, h, axis=0), weights) - whole for h in range(5)]
-    np.testing.assert_allclose(losses, rises)
-
-
-def test_many_rows_have_one_trial_few_have_some() -> None:
-    assert number_of_trials(20, 2) == MIN_TRIALS
-    assert number_of_trials(900, 4) == 45
-    assert number_of_trials(1_000_000, 8) == 1
 
 
 def test_candidates_of_the_user() -> None:
@@ -339,49 +213,12 @@ def test_cannot_links_are_refused() -> None:
 # ------------------------------------------------------------------ the kd-tree
 
 
-@pytest.mark.parametrize("n_leaves", [1, 2, 7, 64])
-def test_leaves_partition_the_rows(n_leaves: int, iris: np.ndarray) -> None:
-    leaves = kd_partition(Points.of(iris, None), n_leaves)
-    assert len(leaves) == n_leaves
-    assert sorted(np.concatenate(leaves).tolist()) == list(range(150))
-    means = kd_means(Points.of(iris, None), n_leaves)
-    np.testing.assert_allclose(means, [iris[leaf].mean(axis=0) for leaf in leaves])
-
-
-def test_first_cut_is_across_the_first_principal_direction(iris: np.ndarray) -> None:
-    centred = iris - iris.mean(axis=0)
-    side = centred @ np.linalg.svd(centred)[2][0] >= 0
-    leaves = kd_partition(Points.of(iris, None), 2)
-    halves = {frozenset(np.flatnonzero(side)), frozenset(np.flatnonzero(~side))}
-    assert {frozenset(leaf) for leaf in leaves} == halves
-
-
-def test_rows_that_are_equal_stay_together() -> None:
-    X = np.repeat([[0.1, 0.2], [3.0, 4.0]], 10, axis=0)
-    assert [leaf.tolist() for leaf in kd_partition(Points.of(X, None), 9)] == [
-        list(range(10)),
-        list(range(10, 20)),
-    ]
-
-
 def test_a_leaf_for_every_row_is_the_fast_search() -> None:
     X = np.random.default_rng(8).normal(size=(90, 3))
     tree = GlobalKMeans(8, candidates="kd-tree", n_candidates=90, n_trials=1).fit(X)
     fast = GlobalKMeans(8, n_trials=1).fit(X)
     np.testing.assert_array_equal(tree.labels_, fast.labels_)
     np.testing.assert_array_equal(tree.search_["objective"], fast.search_["objective"])
-
-
-@pytest.mark.parametrize("d", [3, 40])
-def test_rotations_change_nothing(d: int) -> None:
-    rng = np.random.default_rng(9)
-    X = rng.normal(size=(100, d)) * rng.uniform(0.5, 2, size=d)
-    rotation = np.linalg.qr(rng.normal(size=(d, d)))[0]
-    before, after = (kd_partition(Points.of(Z, None), 16) for Z in (X, X @ rotation))
-    assert [leaf.tolist() for leaf in before] == [leaf.tolist() for leaf in after]
-    published = GlobalKMeans(5, candidates="kd-tree", n_trials=1)
-    first, second = (clone(published).fit(Z) for Z in (X, X @ rotation))
-    np.testing.assert_array_equal(first.labels_, second.labels_)
 
 
 # ------------------------------------------------------------------ bad input and interruptions
@@ -410,6 +247,193 @@ def test_too_many_pairs_are_refused_at_once() -> None:
     X = np.arange(300_000, dtype=np.float32)[:, None]
     with pytest.raises(SidelightError, match="candidates='kd-tree'"):
         GlobalKMeans(2).fit(X)
+
+
+# --- what it is made of ---
+
+
+# ------------------------------------------------------------------ gains
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 90), k=st.integers(1, 6), d=st.integers(1, 5))
+def test_gain_is_the_drop_of_the_error(seed: int, n: int, k: int, d: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(n, d)), 1) + 1e3  # ties, and far from the origin
+    weights = rng.integers(0, 4, size=n).astype(float)
+    weights[0] = 1
+    centers = X[rng.integers(n, size=k)] + rng.normal(size=(k, d)) * rng.integers(0, 2)
+    candidates = np.vstack([X, rng.normal(size=(3, d)) + 1e3])
+    gains = candidate_gains(Points.of(X, weights), centers, candidates)
+    before = error(X, centers, weights)
+    drops = [before - error(X, np.vstack([centers, p]), weights) for p in candidates]
+    assert gains is not None
+    np.testing.assert_allclose(gains, drops, atol=1e-7 * (1 + before))
+    assert np.all(gains >= 0)
+
+
+def test_a_candidate_that_improves_nobody_gains_nothing() -> None:
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [10.0, 0.0], [11.0, 0.0]])
+    centers = np.array([[0.5, 0.0], [10.5, 0.0]])
+    gains = candidate_gains(Points.of(X, None), centers, np.array([[5.5, 9.0], [0.5, 0.0], X[0]]))
+    assert gains is not None
+    assert gains.tolist() == [0.0, 0.0, 0.25]
+
+
+def test_settled_gain_is_the_drop_after_one_move() -> None:
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(80, 3)), rng.uniform(0.5, 2, size=80)
+    points = Points.of(X, weights)
+    centers = run_lloyd(points, X[:4], 100, 0.0)[0]
+    gains = candidate_gains(points, centers, X, settled=True)
+    assert gains is not None
+    for p, gain in zip(X, gains, strict=True):
+        start = np.vstack([centers, p])
+        labels = squared(X, start).argmin(axis=1)
+        moved = np.array([np.average(X[labels == h], 0, weights[labels == h]) for h in range(5)])
+        after = np.sum(weights * squared(X, moved)[np.arange(80), labels])
+        assert gain == pytest.approx(error(X, centers, weights) - after, rel=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_error_ends_below_what_the_gain_promises(dtype: Any) -> None:
+    X, _ = make_blobs(300, n_features=3, centers=9, cluster_std=2.0, random_state=1)
+    X = X.astype(dtype)
+    model = GlobalKMeans(9).fit(X)
+    for centers, before, after in zip(
+        model.search_["cluster_centers"],
+        model.search_["objective"],
+        model.search_["objective"][1:],
+        strict=False,
+    ):
+        gains = candidate_gains(Points.of(X, None), centers, X)
+        assert gains is not None
+        assert after <= (before - gains.max()) * (1 + 1e-5)
+    assert np.all(np.diff(model.search_["objective"]) < 0)
+
+
+def test_settling_is_lloyds_algorithm() -> None:
+    X = np.random.default_rng(1).normal(size=(150, 4))  # no ties, which may be broken differently
+    points = Points.of(X, None)
+    for seed in range(5):
+        start = X[np.random.default_rng(seed).choice(150, 6, replace=False)]
+        centers, found, n_iter = run_lloyd(points, start, 300, 0.0)
+        model = KMeans(6, init=start, tol=0.0).fit(X)
+        np.testing.assert_allclose(centers, model.cluster_centers_)
+        assert found == pytest.approx(model.objective_)
+        assert n_iter == model.n_iter_
+
+
+# ------------------------------------------------------------------ the search
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_no_single_row_would_be_cheaper_elsewhere_after_trials(dtype: Any) -> None:
+    """Neither a further centre nor one that moves leaves anything for a single row to gain."""
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(60, 2)).astype(dtype), rng.integers(0, 3, size=60).astype(dtype)
+    points = Points.of(X, weights)
+    ends_of_lloyd = []
+    for seed in range(6):
+        start = X[np.random.default_rng(seed).choice(60, 7, replace=False)]
+        lloyd, least, _ = run_lloyd(points, start[:-1], 300, 0.0)
+        ends_of_lloyd.append(_is_content(X, weights, lloyd, least))
+        clusters = NearestRows.around(points, lloyd)
+        exchange(X, weights, clusters.means, clusters.sizes, clusters.labels, np.full(6, True), 99)
+        for leaving in (-1, seed):
+            exchanged = NearestRows.around(points, clusters.means.astype(dtype))
+            found = trial_ends(
+                points,
+                exchanged,
+                np.array([leaving, leaving]),
+                start[-2:],
+                max_iter=300,
+                description="",
+                verbose=0,
+            )
+            assert found is not None
+            for centers, after in zip(*found, strict=True):
+                assert len(centers) == (7 if leaving < 0 else 6)
+                assert _is_content(X, weights, centers, after)
+    assert not all(ends_of_lloyd), "Lloyd's algorithm should end where a row could still move"
+
+
+def _is_content(X: np.ndarray, weights: np.ndarray, centers: np.ndarray, found: float) -> bool:
+    """Whether moving any single row, with the means, is no better than the error found."""
+    labels = squared(X, centers).argmin(axis=1)
+    assert found == pytest.approx(_spread(X, labels, weights), rel=1e-5)
+    rows, k = np.arange(len(X)), len(centers)
+    moved = [_spread(X, np.where(rows == i, h, labels), weights) for i in rows for h in range(k)]
+    return min(moved) >= found * (1 - 1e-6)
+
+
+def _spread(X: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> float:
+    total = 0.0
+    for h in np.unique(labels):
+        w = weights[labels == h].astype(float)
+        if w.sum() > 0:
+            rows = X[labels == h].astype(float)
+            total += w @ ((rows - w @ rows / w.sum()) ** 2).sum(axis=1)
+    return total
+
+
+def test_losses_are_what_the_error_rises_by() -> None:
+    rng = np.random.default_rng(1)
+    X, weights, centers = rng.normal(size=(50, 3)), rng.uniform(size=50), rng.normal(size=(5, 3))
+    losses = np.empty(5)
+    removal_losses(X, weights, centers, losses)
+    whole = error(X, centers, weights)
+    rises = [error(X, np.delete(centers, h, axis=0), weights) - whole for h in range(5)]
+    np.testing.assert_allclose(losses, rises)
+
+
+def test_many_rows_have_one_trial_few_have_some() -> None:
+    assert number_of_trials(20, 2) == MIN_TRIALS
+    assert number_of_trials(900, 4) == 45
+    assert number_of_trials(1_000_000, 8) == 1
+
+
+# ------------------------------------------------------------------ the kd-tree
+
+
+@pytest.mark.parametrize("n_leaves", [1, 2, 7, 64])
+def test_leaves_partition_the_rows(n_leaves: int, iris: np.ndarray) -> None:
+    leaves = kd_partition(Points.of(iris, None), n_leaves)
+    assert len(leaves) == n_leaves
+    assert sorted(np.concatenate(leaves).tolist()) == list(range(150))
+    means = kd_means(Points.of(iris, None), n_leaves)
+    np.testing.assert_allclose(means, [iris[leaf].mean(axis=0) for leaf in leaves])
+
+
+def test_first_cut_is_across_the_first_principal_direction(iris: np.ndarray) -> None:
+    centred = iris - iris.mean(axis=0)
+    side = centred @ np.linalg.svd(centred)[2][0] >= 0
+    leaves = kd_partition(Points.of(iris, None), 2)
+    halves = {frozenset(np.flatnonzero(side)), frozenset(np.flatnonzero(~side))}
+    assert {frozenset(leaf) for leaf in leaves} == halves
+
+
+def test_rows_that_are_equal_stay_together() -> None:
+    X = np.repeat([[0.1, 0.2], [3.0, 4.0]], 10, axis=0)
+    assert [leaf.tolist() for leaf in kd_partition(Points.of(X, None), 9)] == [
+        list(range(10)),
+        list(range(10, 20)),
+    ]
+
+
+@pytest.mark.parametrize("d", [3, 40])
+def test_rotations_change_nothing(d: int) -> None:
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(100, d)) * rng.uniform(0.5, 2, size=d)
+    rotation = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    before, after = (kd_partition(Points.of(Z, None), 16) for Z in (X, X @ rotation))
+    assert [leaf.tolist() for leaf in before] == [leaf.tolist() for leaf in after]
+    published = GlobalKMeans(5, candidates="kd-tree", n_trials=1)
+    first, second = (clone(published).fit(Z) for Z in (X, X @ rotation))
+    np.testing.assert_array_equal(first.labels_, second.labels_)
+
+
+# ------------------------------------------------------------------ bad input and interruptions
 
 
 def test_interruption_keeps_the_path_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
