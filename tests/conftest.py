@@ -70,10 +70,7 @@ def pytest_collection_finish() -> None:
 
 
 #: Packages whose methods have compiled loops of their own, in two halves that take equally long.
-HALVES = (
-    ("cluster", "metric", "privacy", "relational"),
-    ("manifold", "mixture", "semi_supervised"),
-)
+HALVES = (("cluster", "mixture"), ("manifold", "metric", "privacy", "relational"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
