@@ -13,7 +13,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from sidelight.exceptions import ConstraintFileError, SidelightError, UnknownIds
 from sidelight.io import read_labels, read_pairs, read_table, write_labels
-from sidelight.io._atomic import atomic_write
+from sidelight.io.inner import atomic_write
 
 
 def put(folder: Path, name: str, text: str) -> Path:

@@ -20,11 +20,9 @@ from tests.constraints.graphs import (
 from tests.strategies import SEEDS, assignments, edge_lists
 
 from sidelight._kernels.assignment import augmenting as kernels
-from sidelight.assignment import _cpsat
+from sidelight.assignment import _cpsat, assign, greedy_assign
 from sidelight.assignment import _parts as parts
-from sidelight.assignment._assign import assign, greedy_assign
-from sidelight.assignment._coloring import check_coloring
-from sidelight.assignment._graph import make_graph
+from sidelight.assignment.inner import check_coloring, make_graph
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
 
 

@@ -21,8 +21,8 @@ from tests.strategies import edge_lists
 
 from sidelight._kernels.assignment import coloring as kernels
 from sidelight.assignment import _cpsat
-from sidelight.assignment._coloring import check_coloring, color_bounds, infeasible, solve_coloring
-from sidelight.assignment._graph import make_graph
+from sidelight.assignment._coloring import color_bounds, solve_coloring
+from sidelight.assignment.inner import check_coloring, infeasible, make_graph
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
 
 

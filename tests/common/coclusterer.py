@@ -30,7 +30,7 @@ def planted() -> Any:
 
 @functools.cache
 def found(method: Method) -> Any:
-    return make(method, n_clusters=3).fit(planted().X.astype(np.float64))
+    return make(method, n_clusters=3, n_init=10).fit(planted().X.astype(np.float64))
 
 
 def assert_same_sides(one: Any, rows: Any, columns: Any) -> None:
@@ -60,12 +60,12 @@ def check_planted_clusters_of_both_sides(method: Method) -> None:
 def check_permuted_rows_and_columns(method: Method) -> None:
     bought, rng = planted(), np.random.default_rng(0)
     rows, columns = (rng.permutation(n) for n in bought.X.shape)
-    model = make(method, n_clusters=3).fit(bought.X[rows][:, columns].astype(np.float64))
+    model = make(method, n_clusters=3, n_init=10).fit(bought.X[rows][:, columns].astype(np.float64))
     assert_same_sides(model, found(method).labels_[rows], found(method).column_labels_[columns])
 
 
 def check_transposed_tables_swap_the_sides(method: Method) -> None:
-    model = make(method, n_clusters=3).fit(planted().X.T.astype(np.float64))
+    model = make(method, n_clusters=3, n_init=10).fit(planted().X.T.astype(np.float64))
     assert_same_sides(model, found(method).column_labels_, found(method).labels_)
 
 
@@ -140,7 +140,9 @@ def check_orders_of_other_lengths(method: Method) -> None:
 def check_runs_of_ordered_columns(method: Method) -> None:
     weeks = make_purchases(45, 12, over="weeks", density=0.9, noise=0.0, random_state=2)
     order = Ordering(range(12), max_gap=1)
-    model = make(method, n_clusters=3).fit(weeks.X.astype(np.float64), column_order=order)
+    model = make(method, n_clusters=3, n_init=10).fit(
+        weeks.X.astype(np.float64), column_order=order
+    )
     assert_same_sides(model, weeks.target, weeks.column_target)
 
 
@@ -157,7 +159,7 @@ def check_negative_values_are_refused(method: Method) -> None:
     X = planted().X.astype(np.float64)
     X[3, 2] = -1.0
     with pytest.raises(ValueError, match=r"[Rr]ow 3, column 2|[Nn]egative"):
-        make(method, n_clusters=3).fit(X)
+        make(method, n_clusters=3, n_init=10).fit(X)
 
 
 def check_wrong_numbers_of_clusters(method: Method) -> None:

@@ -73,7 +73,7 @@ def test_the_tool_refuses_functions_that_depend_on_the_order(monkeypatch):
 
 @pytest.fixture(scope="module")
 def blobs() -> tuple[np.ndarray, np.ndarray]:
-    X, y = make_blobs(160, n_features=4, centers=3, cluster_std=3.0, random_state=3)
+    X, y = make_blobs(110, n_features=4, centers=3, cluster_std=3.0, random_state=3)
     return X - X.min() + 1.0, y
 
 
@@ -110,6 +110,7 @@ def test_block_functions_can_be_shipped(
 ) -> None:
     X, y = blobs
     wanted = {"n_clusters": 3, "n_components": 3, "random_state": 0, "n_init": 1, "max_iter": 5}
+    wanted |= {"grid": (3, 3), "n_mixtures": 1, "n_estimators": 2}
     taken = method.cls().get_params()
     params = {name: value for name, value in wanted.items() if name in taken} | setting
     known = knowledge(method, y)

@@ -20,8 +20,8 @@ from sidelight import Constraints, catalog
 from sidelight.cluster import KMeans, PCKMeans
 from sidelight.evaluation import adjusted_rand_index, compare
 from sidelight.evaluation.comparison import _setting
-from sidelight.evaluation.comparison._compare import seconds_of
 from sidelight.evaluation.comparison._contestants import choose_numbers, middle_out, size_parameter
+from sidelight.evaluation.inner import seconds_of
 from sidelight.exceptions import InfeasibleConstraints, InvalidParameter, SidelightError
 from sidelight.metric import RCA
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from sidelight.explanation import explain_clusters
-from sidelight.explanation._traits import SMALLEST_EFFECT, shown
+from sidelight.explanation._traits import SMALLEST_EFFECT
+from sidelight.explanation.inner import shown
 from sidelight.preparation import TypedColumn
 
 from .conftest import category, noise_table, number, text

@@ -32,6 +32,8 @@ SCORES = {
     "forward": ForwardConstraintSelector(),
     "online": OnlineConstraintSelector(random_state=0),
 }
+
+
 FORMS = {
     "dense": lambda X: X,
     "csr": sparse.csr_array,
@@ -94,6 +96,19 @@ def test_the_order_of_the_columns_orders_the_scores(name):
     np.testing.assert_allclose(SCORES[name].fit(X[:, [2, 0, 1]], y).scores_, one[[2, 0, 1]])
 
 
+def test_a_feature_that_is_constant_within_classes_is_perfect():
+    y = np.arange(60) % 3
+    X = np.column_stack([y * 0.1 + 1 / 3, y + np.random.default_rng(0).normal(0, 0.01, 60)])
+    for rows in (X, sparse.csr_array(X), X + 1e8):
+        scores = FisherScore().fit(rows, y).scores_
+        assert np.isinf(scores[0])
+        assert np.isfinite(scores[1])
+        assert ConstraintScore().fit(rows, y).scores_[0] == 0.0
+
+
+# --- what it is made of ---
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_scatters_of_classes_by_their_definition(seed):
     rng = np.random.default_rng(seed)
@@ -114,16 +129,6 @@ def test_scatters_of_classes_by_their_definition(seed):
         np.testing.assert_allclose(found[0], within, atol=1e-13)
         np.testing.assert_allclose(found[1], between, atol=1e-13)
         assert found[0][5] == found[1][5] == 0.0
-
-
-def test_a_feature_that_is_constant_within_classes_is_perfect():
-    y = np.arange(60) % 3
-    X = np.column_stack([y * 0.1 + 1 / 3, y + np.random.default_rng(0).normal(0, 0.01, 60)])
-    for rows in (X, sparse.csr_array(X), X + 1e8):
-        scores = FisherScore().fit(rows, y).scores_
-        assert np.isinf(scores[0])
-        assert np.isfinite(scores[1])
-        assert ConstraintScore().fit(rows, y).scores_[0] == 0.0
 
 
 def test_sums_over_edges_of_rows_far_from_a_zero():

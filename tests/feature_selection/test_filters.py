@@ -62,43 +62,6 @@ def test_labels_are_all_their_pairs(iris):
         np.testing.assert_allclose(by_labels, by_pairs, rtol=1e-9)
 
 
-def test_sums_over_pairs_are_laplacian_forms(iris):
-    X, y = iris
-    known = Constraints.sample(y, 60, random_state=0)
-    W = np.zeros((150, 150))
-    W[known.must_link[:, 0], known.must_link[:, 1]] = 1.0
-    W = W + W.T
-    L = laplacian(W, "unnormalized").toarray()
-    by_definition = np.diag(X.T @ L @ X)
-    np.testing.assert_allclose(pair_sums(X, known.must_link, known.must_link_weight), by_definition)
-    np.testing.assert_allclose(graph_sums(X, sparse.csr_array(W)), by_definition)
-
-
-def test_laplacian_score_of_the_lecture(iris):
-    X, _ = iris
-    W = full_graph(X, sigma=1.0, loops=True)
-    scores = laplacian_scores(X, sparse.csr_array(W))
-    np.testing.assert_allclose(scores, [0.2557, 0.5009, 0.0664, 0.1311], atol=5e-5)
-    complete = sparse.csr_array(np.ones((150, 150)))
-    np.testing.assert_allclose(laplacian_scores(X, complete), 1.0)
-    np.testing.assert_allclose(laplacian_scores(X * 3.0 + 5.0, sparse.csr_array(W)), scores)
-
-
-def test_pairs_edit_the_graph(iris):
-    X, y = iris
-    known = Constraints.sample(y, 80, random_state=0)
-    known = Constraints(known.must_link, [*map(tuple, known.cannot_link), (0, 1)], n_samples=150)
-    known = known | Constraints([(2, 3)], [(2, 3)], n_samples=150)  # the cannot-link holds
-    W = neighbor_graph(X, 5)
-    expected = W.toarray()
-    for value, pairs in ((7.0, known.must_link), (0.0, known.cannot_link)):
-        for i, j in pairs:
-            expected[i, j] = expected[j, i] = value
-    np.testing.assert_array_equal(edit_graph(W, known, must_link=7.0).toarray(), expected)
-    nothing = Constraints(n_samples=150)
-    np.testing.assert_array_equal(edit_graph(W, nothing).toarray(), W.toarray())
-
-
 def test_few_pairs_already_rank_like_fisher():
     X, y = load_wine(return_X_y=True)
     fisher = FisherScore().fit(X, y).ranking_
@@ -133,32 +96,6 @@ def test_difference_at_the_best_ratio_finds_the_same_feature(iris):
         difference.fit(X, constraints=known)
         np.testing.assert_array_equal(difference.support_, ratio.support_)
         assert difference.scores_.min() == pytest.approx(0.0, abs=1e-9)
-
-
-def test_gini_by_its_definition():
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 4, 60)
-    counts = rng.poisson(0.7, size=(60, 12)).astype(float)
-    counts[:, 3] = 0
-    counts[:, 5] = np.where(y == 2, 1.0, 0.0)
-    expected = []
-    for word in range(12):
-        shares = np.array([counts[y == c, word].sum() / counts[y == c].sum() for c in range(4)])
-        with np.errstate(invalid="ignore"):
-            p = shares / shares.sum()
-        expected.append(1 - np.sqrt(np.sum(p**2)))
-    for rows in (counts, sparse.csr_array(counts)):
-        np.testing.assert_allclose(gini_scores(rows, y), expected)
-    assert expected[5] == pytest.approx(0.0)
-    assert np.isnan(expected[3])
-    even = np.ones((8, 1))
-    spread = gini_scores(np.hstack([even, even]), np.arange(8) % 4)
-    np.testing.assert_allclose(spread, 1 - 1 / np.sqrt(4))
-    doubled = np.vstack([counts, counts[y == 1]])
-    np.testing.assert_allclose(gini_scores(doubled, np.append(y, y[y == 1])), expected)
-    np.testing.assert_allclose(gini_scores(counts, 3 - y), expected)  # names of classes
-    model = GiniScore(3, min_df=2).fit(counts, y)
-    assert not model.get_support()[3]
 
 
 def test_numbers_and_shares_to_keep(iris):
@@ -218,6 +155,72 @@ def test_labels_edit_the_graph_of_laplacian_scores(iris):
     by_labels = LaplacianScore().fit(X, partial).scores_
     np.testing.assert_allclose(by_labels, LaplacianScore().fit(X, constraints=explicit).scores_)
     assert not np.allclose(by_labels, LaplacianScore().fit(X).scores_)
+
+
+# --- what it is made of ---
+
+
+def test_sums_over_pairs_are_laplacian_forms(iris):
+    X, y = iris
+    known = Constraints.sample(y, 60, random_state=0)
+    W = np.zeros((150, 150))
+    W[known.must_link[:, 0], known.must_link[:, 1]] = 1.0
+    W = W + W.T
+    L = laplacian(W, "unnormalized").toarray()
+    by_definition = np.diag(X.T @ L @ X)
+    np.testing.assert_allclose(pair_sums(X, known.must_link, known.must_link_weight), by_definition)
+    np.testing.assert_allclose(graph_sums(X, sparse.csr_array(W)), by_definition)
+
+
+def test_laplacian_score_of_the_lecture(iris):
+    X, _ = iris
+    W = full_graph(X, sigma=1.0, loops=True)
+    scores = laplacian_scores(X, sparse.csr_array(W))
+    np.testing.assert_allclose(scores, [0.2557, 0.5009, 0.0664, 0.1311], atol=5e-5)
+    complete = sparse.csr_array(np.ones((150, 150)))
+    np.testing.assert_allclose(laplacian_scores(X, complete), 1.0)
+    np.testing.assert_allclose(laplacian_scores(X * 3.0 + 5.0, sparse.csr_array(W)), scores)
+
+
+def test_pairs_edit_the_graph(iris):
+    X, y = iris
+    known = Constraints.sample(y, 80, random_state=0)
+    known = Constraints(known.must_link, [*map(tuple, known.cannot_link), (0, 1)], n_samples=150)
+    known = known | Constraints([(2, 3)], [(2, 3)], n_samples=150)  # the cannot-link holds
+    W = neighbor_graph(X, 5)
+    expected = W.toarray()
+    for value, pairs in ((7.0, known.must_link), (0.0, known.cannot_link)):
+        for i, j in pairs:
+            expected[i, j] = expected[j, i] = value
+    np.testing.assert_array_equal(edit_graph(W, known, must_link=7.0).toarray(), expected)
+    nothing = Constraints(n_samples=150)
+    np.testing.assert_array_equal(edit_graph(W, nothing).toarray(), W.toarray())
+
+
+def test_gini_by_its_definition():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 60)
+    counts = rng.poisson(0.7, size=(60, 12)).astype(float)
+    counts[:, 3] = 0
+    counts[:, 5] = np.where(y == 2, 1.0, 0.0)
+    expected = []
+    for word in range(12):
+        shares = np.array([counts[y == c, word].sum() / counts[y == c].sum() for c in range(4)])
+        with np.errstate(invalid="ignore"):
+            p = shares / shares.sum()
+        expected.append(1 - np.sqrt(np.sum(p**2)))
+    for rows in (counts, sparse.csr_array(counts)):
+        np.testing.assert_allclose(gini_scores(rows, y), expected)
+    assert expected[5] == pytest.approx(0.0)
+    assert np.isnan(expected[3])
+    even = np.ones((8, 1))
+    spread = gini_scores(np.hstack([even, even]), np.arange(8) % 4)
+    np.testing.assert_allclose(spread, 1 - 1 / np.sqrt(4))
+    doubled = np.vstack([counts, counts[y == 1]])
+    np.testing.assert_allclose(gini_scores(doubled, np.append(y, y[y == 1])), expected)
+    np.testing.assert_allclose(gini_scores(counts, 3 - y), expected)  # names of classes
+    model = GiniScore(3, min_df=2).fit(counts, y)
+    assert not model.get_support()[3]
 
 
 def test_the_weight_of_a_must_link_is_that_of_its_edge(iris):

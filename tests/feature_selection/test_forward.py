@@ -117,31 +117,6 @@ def test_never_worse_than_plain_and_never_more_than_asked_for():
     assert sorted(few.ranking_) == list(range(1, 14))
 
 
-@pytest.mark.parametrize("n_pairs", [5, 60])  # fewer and more pairs than features
-@pytest.mark.parametrize(
-    ("most_products", "most_differences"),
-    [(512, 100), (0, 100), (0, 10_000)],  # products at once, blocks for each column, all kept
-)
-def test_correlations_by_definition(n_pairs, most_products, most_differences, monkeypatch):
-    monkeypatch.setattr(_forward, "MAX_PRODUCTS", most_products)
-    monkeypatch.setattr(_forward, "MAX_DIFFERENCES", most_differences)
-    X, y = load_wine(return_X_y=True)
-    X = np.maximum(X - np.median(X, axis=0), 0.0)
-    pairs = known_pairs(Constraints.sample(y, n_pairs, protocol="balanced", random_state=0))
-    places = np.concatenate([pairs.together, pairs.apart])
-    gaps = (X[places[:, 0]] - X[places[:, 1]]) ** 2
-    gaps = gaps[:, gaps.std(axis=0) > 0]
-    kind = np.arange(len(places)) >= pairs.n_together
-    expected = np.corrcoef(gaps, rowvar=False)
-    for rows in (X, sparse.csr_array(X)):
-        moments = PairMoments(rows, pairs)
-        free = np.flatnonzero(moments.varies)
-        found = np.array([moments.correlations(int(j))[free] for j in free])
-        np.testing.assert_allclose(found, expected, atol=1e-9)
-        by_definition = [np.corrcoef(column, kind)[0, 1] for column in gaps.T]
-        np.testing.assert_allclose(moments.relevance[free], by_definition, atol=1e-9)
-
-
 def two_features_and_noise():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 120)
@@ -194,3 +169,31 @@ def test_bad_input():
         model = ForwardConstraintSelector().fit(X[:, [0]], constraints=swapped)
     assert model.merit_ < 0
     assert model.support_.all()
+
+
+# --- what it is made of ---
+
+
+@pytest.mark.parametrize("n_pairs", [5, 60])  # fewer and more pairs than features
+@pytest.mark.parametrize(
+    ("most_products", "most_differences"),
+    [(512, 100), (0, 100), (0, 10_000)],  # products at once, blocks for each column, all kept
+)
+def test_correlations_by_definition(n_pairs, most_products, most_differences, monkeypatch):
+    monkeypatch.setattr(_forward, "MAX_PRODUCTS", most_products)
+    monkeypatch.setattr(_forward, "MAX_DIFFERENCES", most_differences)
+    X, y = load_wine(return_X_y=True)
+    X = np.maximum(X - np.median(X, axis=0), 0.0)
+    pairs = known_pairs(Constraints.sample(y, n_pairs, protocol="balanced", random_state=0))
+    places = np.concatenate([pairs.together, pairs.apart])
+    gaps = (X[places[:, 0]] - X[places[:, 1]]) ** 2
+    gaps = gaps[:, gaps.std(axis=0) > 0]
+    kind = np.arange(len(places)) >= pairs.n_together
+    expected = np.corrcoef(gaps, rowvar=False)
+    for rows in (X, sparse.csr_array(X)):
+        moments = PairMoments(rows, pairs)
+        free = np.flatnonzero(moments.varies)
+        found = np.array([moments.correlations(int(j))[free] for j in free])
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+        by_definition = [np.corrcoef(column, kind)[0, 1] for column in gaps.T]
+        np.testing.assert_allclose(moments.relevance[free], by_definition, atol=1e-9)

@@ -31,30 +31,6 @@ def weights(dual, group, mu=1.0):
     return softmax(norms / (2 * mu))[group] * dual
 
 
-def stream(deltas, signs, dual, group, *, mu=1.0, step=0.5, threshold=1.0):
-    """Show pairs with these squared differences; returns the number of mistakes."""
-    rows = sparse.csr_array(np.vstack([np.zeros(len(dual)), np.sqrt(deltas)]))
-    pairs = np.column_stack([np.arange(1, len(deltas) + 1), np.zeros(len(deltas), int)])
-    k = int(group.max()) + 1
-    return update_by_pairs(
-        rows.data, rows.indices, rows.indptr, pairs, np.asarray(signs, float),
-        np.ones(len(deltas)), np.arange(len(deltas)), 1.0, group, dual, np.zeros(k),
-        np.zeros(k + 1), mu, step, threshold, 0.0,
-    )  # fmt: skip
-
-
-def test_golden_numbers_of_the_specification():
-    dual = np.zeros(4)
-    shown = [
-        ([2, 1, 0, 1], -1, [0.622459, 0.311230, 0, 0.188770]),
-        ([2, 0, 0, 2.5], 1, [0, 0.265605, 0, 0]),
-        ([0, 1, 1, 2], -1, [0, 0.468791, 0.265605, 0.531209]),
-    ]
-    for delta, sign, expected in shown:
-        assert stream(np.array([delta], float), [sign], dual, GROUPS) == 1
-        np.testing.assert_allclose(weights(dual, GROUPS), expected, atol=1e-6)
-
-
 def printed_step(w, delta, sign, group, *, mu=1.0, step=0.5):
     """Equations 5.19-5.22, clipped before the softmax, all features at once."""
 
@@ -67,53 +43,6 @@ def printed_step(w, delta, sign, group, *, mu=1.0, step=0.5):
 
     theta = np.maximum(0, norms(w).sum() * unit(w) - step * sign * delta)
     return softmax(norms(theta) ** 2 / (2 * mu))[group] * unit(theta)
-
-
-def printed_stream(deltas, signs, direction, share, group, *, mu=1.0, step=0.5, threshold=1.0):
-    rows = sparse.csr_array(np.vstack([np.zeros(len(group)), np.sqrt(deltas)]))
-    pairs = np.column_stack([np.arange(1, len(deltas) + 1), np.zeros(len(deltas), int)])
-    members = np.argsort(group, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(np.bincount(group))])
-    return update_as_published(
-        rows.data, rows.indices, rows.indptr, pairs, np.asarray(signs, float),
-        np.ones(len(deltas)), np.arange(len(deltas)), 1.0, group, members, starts, direction,
-        share, mu, step, threshold, 0.0,
-    )  # fmt: skip
-
-
-def test_golden_numbers_of_the_printed_variant():
-    direction, share = np.zeros(4), np.zeros(2)
-    shown = [
-        ([2, 1, 0, 1], -1, [0.556745, 0.278372, 0, 0.377541]),
-        ([2, 0, 0, 2.5], 1, [0, 0.524979, 0, 0]),
-        ([0, 1, 1, 2], -1, [0, 0.475093, 0.234745, 0.469491]),
-    ]
-    for delta, sign, expected in shown:
-        assert printed_stream(np.array([delta], float), [sign], direction, share, GROUPS) == 1
-        np.testing.assert_allclose(share[GROUPS] * direction, expected, atol=1e-6)
-
-
-@pytest.mark.parametrize("group", [np.zeros(6, int), np.arange(6), np.array([0, 1, 1, 2, 0, 2])])
-def test_the_printed_variant_equals_its_equations(group):
-    rng = np.random.default_rng(4)
-    deltas = 3 * rng.uniform(size=(300, 6)) * (rng.uniform(size=(300, 6)) < 0.5)
-    signs = rng.choice([-1.0, 1.0], 300)
-    direction, share, plain, mistakes = np.zeros(6), np.zeros(group.max() + 1), np.zeros(6), 0
-    found = printed_stream(deltas, signs, direction, share, group, threshold=0.7)
-    for delta, sign in zip(deltas, signs, strict=True):
-        if sign * (0.7 - plain @ delta) <= 0:
-            plain = printed_step(plain, delta, sign, group)
-            mistakes += 1
-    assert found == mistakes > 20
-    np.testing.assert_allclose(share[group] * direction, plain, atol=1e-12)
-    assert np.sqrt(np.bincount(group, weights=plain**2)).sum() <= 1 + 1e-12
-
-
-def test_softmax():
-    values = np.array([3.0, -1.0, 900.0, 899.0])
-    expected = softmax(values)
-    softmax_in_place(values)
-    np.testing.assert_allclose(values, expected)
 
 
 def test_clipping_the_dual_vector_is_the_bregman_projection():
@@ -151,30 +80,6 @@ def test_smoothness_between_all_groups_and_one():
     np.testing.assert_allclose(weights(theta, GROUPS, 1e-4), [0, 0, 0.9, 0.1], atol=1e-12)
 
 
-def test_mistakes_stay_below_the_bound():
-    # M <= (κ X² (‖u‖²₁₂ + 2μ ln s) / 2ε + Σ loss(u)) / (1 - ε) with the step ε / (κ X²), as long as
-    # ‖θ‖ <= R; here u tells all pairs apart by the first feature.
-    rng = np.random.default_rng(6)
-    mu, radius, eps, group = 1.0, 1.5, 0.5, np.repeat(np.arange(5), 2)
-    kappa = 1 + radius**2 / mu
-    for _ in range(10):
-        deltas = 0.05 * rng.uniform(size=(400, 10))
-        signs = rng.choice([-1.0, 1.0], 400)
-        deltas[:, 0] = np.where(signs > 0, 0.0, 0.9)
-        largest = np.linalg.norm(deltas, axis=1).max()
-        dual, found, longest = np.zeros(10), 0, 0.0
-        step = eps / (kappa * largest**2)
-        for delta, sign in zip(deltas, signs, strict=True):
-            found += stream(delta[None], [sign], dual, group, mu=mu, step=step, threshold=0.3)
-            longest = max(longest, float(np.linalg.norm(dual)))
-        assert longest <= radius
-        best = np.zeros(10)
-        best[0] = 1.3 / 0.9
-        losses = np.maximum(0, 1 - signs * (0.3 - deltas @ best)).sum()
-        bound = kappa * largest**2 * (best[0] ** 2 + 2 * mu * np.log(5)) / (2 * eps) + losses
-        assert 0 < found <= bound / (1 - eps)
-
-
 def test_weights_are_the_gradient_of_the_dual_potential():
     rng = np.random.default_rng(0)
     theta, mu = rng.uniform(size=4), 0.7
@@ -195,44 +100,6 @@ def test_weights_are_the_gradient_of_the_dual_potential():
 
     smallest = minimize(primal, [0.0]).fun
     assert smallest + potential(theta) == pytest.approx(w @ theta, rel=1e-6)
-
-
-def test_one_group_is_projected_gradient_descent():
-    rng = np.random.default_rng(1)
-    deltas, signs = rng.uniform(size=(30, 4)), rng.choice([-1.0, 1.0], 30)
-    group = np.zeros(4, dtype=np.int64)
-    dual, w = np.zeros(4), np.zeros(4)
-    stream(deltas, signs, dual, group, step=0.3, threshold=0.8)
-    for delta, sign in zip(deltas, signs, strict=True):
-        if sign * (0.8 - w @ delta) <= 0:
-            w = np.maximum(0, w - 0.3 * sign * delta)
-    np.testing.assert_allclose(weights(dual, group), w)
-
-
-@pytest.mark.parametrize("group", [np.arange(6), np.array([0, 1, 1, 2, 0, 2])])
-def test_incremental_sums_equal_a_plain_loop(group):
-    rng = np.random.default_rng(2)
-    deltas, signs = 3 * rng.uniform(size=(400, 6)), rng.choice([-1.0, 1.0], 400)
-    dual, plain, mistakes = np.zeros(6), np.zeros(6), 0
-    found = stream(deltas, signs, dual, group, step=0.4, threshold=1.0)
-    for delta, sign in zip(deltas, signs, strict=True):
-        if sign * (1.0 - weights(plain, group) @ delta) <= 0:
-            plain = np.maximum(0, plain - 0.4 * sign * delta)
-            mistakes += 1
-    assert found == mistakes
-    np.testing.assert_allclose(dual, plain, atol=1e-9)
-
-
-def test_huge_exponents_stay_numbers():
-    rng = np.random.default_rng(3)
-    deltas = 100 * rng.uniform(size=(200, 4))
-    dual = np.zeros(4)
-    stream(deltas, rng.choice([-1.0, 1.0], 200), dual, GROUPS, mu=0.01, step=5.0)
-    norms, powers = np.zeros(2), np.zeros(3)
-    total = refresh_groups(dual, GROUPS, 0.01, norms, powers)
-    assert np.isfinite(total)
-    assert total >= 1
-    np.testing.assert_allclose(powers[:2] / total, softmax(norms / 0.02))
 
 
 @pytest.fixture(scope="module")
@@ -418,6 +285,142 @@ def test_bad_input(counts):
     uneven = Constraints(together, [(0, 200)], n_samples=300)
     with pytest.warns(ConstraintWarning, match=r"50 must-links for 1 cannot-links"):
         OnlineConstraintSelector().fit(X, constraints=uneven)
+
+
+# --- what it is made of ---
+
+
+def stream(deltas, signs, dual, group, *, mu=1.0, step=0.5, threshold=1.0):
+    """Show pairs with these squared differences; returns the number of mistakes."""
+    rows = sparse.csr_array(np.vstack([np.zeros(len(dual)), np.sqrt(deltas)]))
+    pairs = np.column_stack([np.arange(1, len(deltas) + 1), np.zeros(len(deltas), int)])
+    k = int(group.max()) + 1
+    return update_by_pairs(
+        rows.data, rows.indices, rows.indptr, pairs, np.asarray(signs, float),
+        np.ones(len(deltas)), np.arange(len(deltas)), 1.0, group, dual, np.zeros(k),
+        np.zeros(k + 1), mu, step, threshold, 0.0,
+    )  # fmt: skip
+
+
+def test_golden_numbers_of_the_specification():
+    dual = np.zeros(4)
+    shown = [
+        ([2, 1, 0, 1], -1, [0.622459, 0.311230, 0, 0.188770]),
+        ([2, 0, 0, 2.5], 1, [0, 0.265605, 0, 0]),
+        ([0, 1, 1, 2], -1, [0, 0.468791, 0.265605, 0.531209]),
+    ]
+    for delta, sign, expected in shown:
+        assert stream(np.array([delta], float), [sign], dual, GROUPS) == 1
+        np.testing.assert_allclose(weights(dual, GROUPS), expected, atol=1e-6)
+
+
+def printed_stream(deltas, signs, direction, share, group, *, mu=1.0, step=0.5, threshold=1.0):
+    rows = sparse.csr_array(np.vstack([np.zeros(len(group)), np.sqrt(deltas)]))
+    pairs = np.column_stack([np.arange(1, len(deltas) + 1), np.zeros(len(deltas), int)])
+    members = np.argsort(group, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(group))])
+    return update_as_published(
+        rows.data, rows.indices, rows.indptr, pairs, np.asarray(signs, float),
+        np.ones(len(deltas)), np.arange(len(deltas)), 1.0, group, members, starts, direction,
+        share, mu, step, threshold, 0.0,
+    )  # fmt: skip
+
+
+def test_golden_numbers_of_the_printed_variant():
+    direction, share = np.zeros(4), np.zeros(2)
+    shown = [
+        ([2, 1, 0, 1], -1, [0.556745, 0.278372, 0, 0.377541]),
+        ([2, 0, 0, 2.5], 1, [0, 0.524979, 0, 0]),
+        ([0, 1, 1, 2], -1, [0, 0.475093, 0.234745, 0.469491]),
+    ]
+    for delta, sign, expected in shown:
+        assert printed_stream(np.array([delta], float), [sign], direction, share, GROUPS) == 1
+        np.testing.assert_allclose(share[GROUPS] * direction, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("group", [np.zeros(6, int), np.arange(6), np.array([0, 1, 1, 2, 0, 2])])
+def test_the_printed_variant_equals_its_equations(group):
+    rng = np.random.default_rng(4)
+    deltas = 3 * rng.uniform(size=(300, 6)) * (rng.uniform(size=(300, 6)) < 0.5)
+    signs = rng.choice([-1.0, 1.0], 300)
+    direction, share, plain, mistakes = np.zeros(6), np.zeros(group.max() + 1), np.zeros(6), 0
+    found = printed_stream(deltas, signs, direction, share, group, threshold=0.7)
+    for delta, sign in zip(deltas, signs, strict=True):
+        if sign * (0.7 - plain @ delta) <= 0:
+            plain = printed_step(plain, delta, sign, group)
+            mistakes += 1
+    assert found == mistakes > 20
+    np.testing.assert_allclose(share[group] * direction, plain, atol=1e-12)
+    assert np.sqrt(np.bincount(group, weights=plain**2)).sum() <= 1 + 1e-12
+
+
+def test_softmax():
+    values = np.array([3.0, -1.0, 900.0, 899.0])
+    expected = softmax(values)
+    softmax_in_place(values)
+    np.testing.assert_allclose(values, expected)
+
+
+def test_mistakes_stay_below_the_bound():
+    # M <= (κ X² (‖u‖²₁₂ + 2μ ln s) / 2ε + Σ loss(u)) / (1 - ε) with the step ε / (κ X²), as long as
+    # ‖θ‖ <= R; here u tells all pairs apart by the first feature.
+    rng = np.random.default_rng(6)
+    mu, radius, eps, group = 1.0, 1.5, 0.5, np.repeat(np.arange(5), 2)
+    kappa = 1 + radius**2 / mu
+    for _ in range(10):
+        deltas = 0.05 * rng.uniform(size=(400, 10))
+        signs = rng.choice([-1.0, 1.0], 400)
+        deltas[:, 0] = np.where(signs > 0, 0.0, 0.9)
+        largest = np.linalg.norm(deltas, axis=1).max()
+        dual, found, longest = np.zeros(10), 0, 0.0
+        step = eps / (kappa * largest**2)
+        for delta, sign in zip(deltas, signs, strict=True):
+            found += stream(delta[None], [sign], dual, group, mu=mu, step=step, threshold=0.3)
+            longest = max(longest, float(np.linalg.norm(dual)))
+        assert longest <= radius
+        best = np.zeros(10)
+        best[0] = 1.3 / 0.9
+        losses = np.maximum(0, 1 - signs * (0.3 - deltas @ best)).sum()
+        bound = kappa * largest**2 * (best[0] ** 2 + 2 * mu * np.log(5)) / (2 * eps) + losses
+        assert 0 < found <= bound / (1 - eps)
+
+
+def test_one_group_is_projected_gradient_descent():
+    rng = np.random.default_rng(1)
+    deltas, signs = rng.uniform(size=(30, 4)), rng.choice([-1.0, 1.0], 30)
+    group = np.zeros(4, dtype=np.int64)
+    dual, w = np.zeros(4), np.zeros(4)
+    stream(deltas, signs, dual, group, step=0.3, threshold=0.8)
+    for delta, sign in zip(deltas, signs, strict=True):
+        if sign * (0.8 - w @ delta) <= 0:
+            w = np.maximum(0, w - 0.3 * sign * delta)
+    np.testing.assert_allclose(weights(dual, group), w)
+
+
+@pytest.mark.parametrize("group", [np.arange(6), np.array([0, 1, 1, 2, 0, 2])])
+def test_incremental_sums_equal_a_plain_loop(group):
+    rng = np.random.default_rng(2)
+    deltas, signs = 3 * rng.uniform(size=(400, 6)), rng.choice([-1.0, 1.0], 400)
+    dual, plain, mistakes = np.zeros(6), np.zeros(6), 0
+    found = stream(deltas, signs, dual, group, step=0.4, threshold=1.0)
+    for delta, sign in zip(deltas, signs, strict=True):
+        if sign * (1.0 - weights(plain, group) @ delta) <= 0:
+            plain = np.maximum(0, plain - 0.4 * sign * delta)
+            mistakes += 1
+    assert found == mistakes
+    np.testing.assert_allclose(dual, plain, atol=1e-9)
+
+
+def test_huge_exponents_stay_numbers():
+    rng = np.random.default_rng(3)
+    deltas = 100 * rng.uniform(size=(200, 4))
+    dual = np.zeros(4)
+    stream(deltas, rng.choice([-1.0, 1.0], 200), dual, GROUPS, mu=0.01, step=5.0)
+    norms, powers = np.zeros(2), np.zeros(3)
+    total = refresh_groups(dual, GROUPS, 0.01, norms, powers)
+    assert np.isfinite(total)
+    assert total >= 1
+    np.testing.assert_allclose(powers[:2] / total, softmax(norms / 0.02))
 
 
 def test_a_weight_is_a_factor_of_the_step():

@@ -20,7 +20,7 @@ from sidelight.graphs import (
     normalized_graph,
     similarity_graph,
 )
-from sidelight.graphs._laplacian import check_graph
+from sidelight.graphs.inner import check_graph
 
 SIX = {
     (0, 1): 0.8, (0, 2): 0.6, (0, 4): 0.1, (1, 2): 0.8,

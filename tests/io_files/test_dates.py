@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sidelight.io.values._dates import read_dates
+from sidelight.io.inner import read_dates
 
 EPOCH = dt.datetime(1970, 1, 1)
 

@@ -12,7 +12,8 @@ import pytest
 
 from sidelight.exceptions import SidelightError
 from sidelight.io import read_labels, read_table, write_labels, write_table
-from sidelight.io.formats._formats import column_names, read_excel, read_feather, table_format
+from sidelight.io.formats._formats import read_excel, read_feather
+from sidelight.io.inner import column_names, table_format
 
 
 def workbook(path, sheets):

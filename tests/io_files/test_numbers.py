@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sidelight.io.values._numbers import read_number_columns, read_numbers
+from sidelight.io.inner import read_numbers
+from sidelight.io.values._numbers import read_number_columns
 from sidelight.io.values._shapes import SAMPLE
 
 

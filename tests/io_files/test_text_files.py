@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from sidelight import Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.io import read_pairs, read_table
-from sidelight.io.formats._formats import column_names, read_csv
-from sidelight.io.formats._text import HEAD_BYTES, delimiter_of, encoding_of, layout_of
+from sidelight.io.formats._formats import read_csv
+from sidelight.io.formats._text import HEAD_BYTES, delimiter_of
+from sidelight.io.inner import column_names, encoding_of, layout_of
 
 ENCODINGS = {
     "utf-8": "utf-8",

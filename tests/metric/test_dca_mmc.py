@@ -117,6 +117,56 @@ def test_weights_of_links_are_in_both_matrices_of_dca():
     np.testing.assert_allclose(model.ratios_, expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_mmc_that_stops_early_says_how_far_it_is(diagonal):
+    X, y = load_wine(return_X_y=True)
+    X = X / X.std(axis=0)
+    known = Constraints.sample(y, 400, random_state=0)
+    best = MMC(shape="diagonal" if diagonal else "full", tol=1e-6, max_iter=20_000).fit(
+        X, constraints=known
+    )
+    with pytest.warns(ConvergenceWarning, match=r"after 1 steps \(max_iter=1\).*more is possible"):
+        model = MMC(shape="diagonal" if diagonal else "full", max_iter=1).fit(X, constraints=known)
+    assert not model.converged_
+    assert model.gap_ > 1e-4
+    assert model.objective_ > best.objective_ >= (1 + model.gap_) * model.objective_
+
+
+def test_dca_needs_cannot_links(iris):
+    X, _, known = iris
+    with pytest.raises(SidelightError, match="use RCA"):
+        DCA().fit(X, constraints=Constraints(known.must_link, n_samples=150))
+
+
+def test_order_of_the_pairs_and_units_do_not_matter():
+    X, y = load_wine(return_X_y=True)
+    X = X / X.std(axis=0)
+    known = Constraints.sample(y, 100, random_state=0)
+    one = MMC().fit(X, constraints=known)
+    again = MMC().fit(X + 100.0, constraints=known)
+    np.testing.assert_allclose(
+        one.get_mahalanobis_matrix(), again.get_mahalanobis_matrix(), rtol=1e-4, atol=1e-6
+    )
+
+
+def test_mmc_bad_input(iris):
+    X, _, known = iris
+    with pytest.raises(SidelightError, match="needs rows that are known to be apart"):
+        MMC().fit(X, constraints=Constraints(known.must_link, n_samples=150))
+    same = np.vstack([X[:1], X[:1], X[2:10]])
+    ids = [f"iris {i}" for i in range(10)]
+    with (
+        pytest.warns(ConstraintWarning, match="1 of 1 cannot-links"),
+        pytest.raises(SidelightError, match=r"the same in every feature.*'iris 0' and 'iris 1'"),
+    ):
+        MMC().fit(same, constraints=Constraints([(ids[2], ids[3])], [(ids[0], ids[1])], ids=ids))
+    with pytest.warns(ConstraintWarning, match="nothing bounds"):
+        MMC().fit(same, constraints=Constraints([(0, 1)], [(2, 3)], n_samples=10))
+
+
+# --- what it is made of ---
+
+
 def test_weights_of_pairs_are_factors_of_their_lengths_in_mmc(iris):
     X, _, known = iris
     rng = np.random.default_rng(0)
@@ -137,27 +187,6 @@ def test_weights_of_pairs_are_factors_of_their_lengths_in_mmc(iris):
         A = model.get_mahalanobis_matrix()
         assert np.trace(A @ S) == pytest.approx(1.0, rel=1e-4)
         assert objective(A, far * weights[1][:, None]) == pytest.approx(-model.objective_)
-
-
-@pytest.mark.parametrize("diagonal", [False, True])
-def test_mmc_that_stops_early_says_how_far_it_is(diagonal):
-    X, y = load_wine(return_X_y=True)
-    X = X / X.std(axis=0)
-    known = Constraints.sample(y, 400, random_state=0)
-    best = MMC(shape="diagonal" if diagonal else "full", tol=1e-6, max_iter=20_000).fit(
-        X, constraints=known
-    )
-    with pytest.warns(ConvergenceWarning, match=r"after 1 steps \(max_iter=1\).*more is possible"):
-        model = MMC(shape="diagonal" if diagonal else "full", max_iter=1).fit(X, constraints=known)
-    assert not model.converged_
-    assert model.gap_ > 1e-4
-    assert model.objective_ > best.objective_ >= (1 + model.gap_) * model.objective_
-
-
-def test_dca_needs_cannot_links(iris):
-    X, _, known = iris
-    with pytest.raises(SidelightError, match="use RCA"):
-        DCA().fit(X, constraints=Constraints(known.must_link, n_samples=150))
 
 
 def objective(A, far):
@@ -253,29 +282,3 @@ def test_projection_on_the_spectahedron_is_the_nearest_point():
         B = B @ B.T
         B /= max(np.trace(B), 1.0)
         assert np.sum((M - P) * (B - P)) <= 1e-9  # the obtuse angle of a projection
-
-
-def test_order_of_the_pairs_and_units_do_not_matter():
-    X, y = load_wine(return_X_y=True)
-    X = X / X.std(axis=0)
-    known = Constraints.sample(y, 100, random_state=0)
-    one = MMC().fit(X, constraints=known)
-    again = MMC().fit(X + 100.0, constraints=known)
-    np.testing.assert_allclose(
-        one.get_mahalanobis_matrix(), again.get_mahalanobis_matrix(), rtol=1e-4, atol=1e-6
-    )
-
-
-def test_mmc_bad_input(iris):
-    X, _, known = iris
-    with pytest.raises(SidelightError, match="needs rows that are known to be apart"):
-        MMC().fit(X, constraints=Constraints(known.must_link, n_samples=150))
-    same = np.vstack([X[:1], X[:1], X[2:10]])
-    ids = [f"iris {i}" for i in range(10)]
-    with (
-        pytest.warns(ConstraintWarning, match="1 of 1 cannot-links"),
-        pytest.raises(SidelightError, match=r"the same in every feature.*'iris 0' and 'iris 1'"),
-    ):
-        MMC().fit(same, constraints=Constraints([(ids[2], ids[3])], [(ids[0], ids[1])], ids=ids))
-    with pytest.warns(ConstraintWarning, match="nothing bounds"):
-        MMC().fit(same, constraints=Constraints([(0, 1)], [(2, 3)], n_samples=10))

@@ -56,41 +56,6 @@ def test_a_single_pair_meets_its_bound_as_one_published_projection_does(gamma, s
     np.testing.assert_allclose(model.dual_variables_, dual, rtol=1e-4)
 
 
-@pytest.mark.parametrize("penalty", [0.2, 1.0, 5.0])
-def test_many_rounds_of_the_published_projections_lead_to_the_same_metric(penalty):
-    X, y = load_iris(return_X_y=True)
-    X = X / X.std(axis=0)
-    known = Constraints.sample(y, 25, random_state=1)
-    model = ITML(penalty=penalty, tol=1e-10).fit(X, constraints=known)
-    v = pair_differences(X, np.concatenate([known.must_link, known.cannot_link]))
-    sign = np.repeat([1.0, -1.0], [len(known.must_link), len(known.cannot_link)])
-    A, xi, dual = np.eye(4), np.where(sign > 0, *model.bounds_), np.zeros(len(sign))
-    for _ in range(1500):
-        project(A, v, sign, xi, dual, penalty)
-    np.testing.assert_allclose(model.get_mahalanobis_matrix(), A, rtol=1e-3, atol=1e-4)
-
-
-@pytest.mark.parametrize("scaled", [False, True])
-@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer])
-def test_itml_converges_at_its_defaults_with_thousands_of_pairs(load, scaled):
-    X, y = load(return_X_y=True)
-    X = X / X.std(axis=0) if scaled else X
-    known = Constraints.sample(y, 4000, random_state=0)
-    model = ITML(random_state=0).fit(X, constraints=known)
-    assert model.converged_
-    assert 0 <= model.gap_ <= 1e-6
-    assert model.n_iter_ < 200
-    # The dual value of the multipliers, by its definition, bounds every metric from below.
-    v = pair_differences(X, np.concatenate([known.must_link, known.cannot_link]))
-    sign = np.repeat([1.0, -1.0], [len(known.must_link), len(known.cannot_link)])
-    differs = np.any(v != 0, axis=1)
-    v, sign = v[differs], sign[differs]
-    lam, start = model.dual_variables_, np.where(sign > 0, *model.bounds_)
-    M = np.eye(X.shape[1]) + (v * (sign * lam)[:, None]).T @ v
-    dual = np.linalg.slogdet(M)[1] + np.log(start * (1 / start - sign * lam)).sum()
-    assert dual == pytest.approx(model.objective_, rel=2e-6)
-
-
 def test_itml_that_stops_early_says_how_far_it_is():
     X, y = load_wine(return_X_y=True)
     known = Constraints.sample(y, 500, random_state=0)
@@ -99,31 +64,6 @@ def test_itml_that_stops_early_says_how_far_it_is():
         model = ITML(max_iter=3, random_state=0).fit(X, constraints=known)
     assert not model.converged_
     assert (1 - model.gap_) * model.objective_ <= best < model.objective_
-
-
-def test_itml_fulfils_its_optimality_conditions(iris):
-    X, _, known = iris
-    model = ITML(tol=1e-13).fit(X, constraints=known)
-    assert model.converged_
-    A = model.get_mahalanobis_matrix()
-    assert np.linalg.eigvalsh(A).min() > 0
-    gaps = pair_differences(X, np.concatenate([known.must_link, known.cannot_link]))
-    sign = np.repeat([1.0, -1.0], [len(known.must_link), len(known.cannot_link)])
-    differs = np.any(gaps != 0, axis=1)
-    gaps, sign = gaps[differs], sign[differs]
-    # A⁻¹ = A₀⁻¹ + Σ δ λ vv', and ξ⁻¹ = ξ₀⁻¹ - δ λ / γ: stationarity of the Lagrangian.
-    lam = model.dual_variables_
-    inverse = np.eye(4) + (gaps * (sign * lam)[:, None]).T @ gaps
-    np.testing.assert_allclose(np.linalg.inv(A), inverse, rtol=1e-5, atol=1e-6)
-    start = np.where(sign > 0, *model.bounds_)
-    xi = 1 / (1 / start - sign * lam)
-    distance = np.einsum("nd,nd->n", gaps @ A, gaps)
-    slack = sign * (xi - distance)
-    assert slack.min() > -1e-4 * distance.max()
-    assert np.abs(lam * slack).max() < 1e-3 * distance.max()
-    assert model.objective_ == pytest.approx(
-        log_det(A, np.eye(4)) + np.sum(xi / start - np.log(xi / start) - 1), rel=1e-4
-    )
 
 
 def test_satisfied_pairs_leave_the_prior_alone(iris):
@@ -159,28 +99,6 @@ def test_equal_rows_that_are_to_be_apart_are_left_out():
             A = model.fit(X, constraints=known).get_mahalanobis_matrix()
         expected = model.fit(X, constraints=without).get_mahalanobis_matrix()
         np.testing.assert_allclose(A, expected)
-
-
-def test_a_pola_step_is_the_nearest_point_without_loss():
-    rng = np.random.default_rng(0)
-    for sign in (1.0, -1.0):
-        B = rng.normal(size=(3, 3))
-        A, b = B @ B.T, np.array([2.0])
-        v = rng.normal(size=(1, 3)) * (2.0 if sign > 0 else 0.1)
-        before, start = A.copy(), b.copy()
-        loss = 1 - sign * (b[0] - v[0] @ A @ v[0])
-        assert loss > 0
-        pola_epoch(
-            A, b, v, np.array([sign]), np.ones(1), np.arange(1), np.zeros((3, 3)), np.zeros(1)
-        )
-        alpha = loss / (np.dot(v[0], v[0]) ** 2 + 1)
-        expected = before - sign * alpha * np.outer(v[0], v[0])
-        values, vectors = np.linalg.eigh(expected)
-        assert np.count_nonzero(values < -1e-12) <= (1 if sign > 0 else 0)  # interlacing
-        np.testing.assert_allclose(A, (vectors * np.maximum(values, 0)) @ vectors.T, atol=1e-10)
-        assert b[0] == pytest.approx(max(start[0] + sign * alpha, 1.0))
-        at_step = 1 - sign * (start[0] + sign * alpha - v[0] @ expected @ v[0])
-        assert at_step == pytest.approx(0.0, abs=1e-9)
 
 
 def test_pola_hardly_updates_any_more_on_separable_pairs():
@@ -228,6 +146,91 @@ def test_pola_averages_the_threshold_with_the_metric(iris):
     assert model.threshold_ == pytest.approx(np.mean(thresholds))
     assert model.threshold_ != pytest.approx(thresholds[-1], rel=1e-3)
     np.testing.assert_allclose(model.get_mahalanobis_matrix(), np.mean(matrices, axis=0), atol=1e-9)
+
+
+# --- what it is made of ---
+
+
+@pytest.mark.parametrize("penalty", [0.2, 1.0, 5.0])
+def test_many_rounds_of_the_published_projections_lead_to_the_same_metric(penalty):
+    X, y = load_iris(return_X_y=True)
+    X = X / X.std(axis=0)
+    known = Constraints.sample(y, 25, random_state=1)
+    model = ITML(penalty=penalty, tol=1e-10).fit(X, constraints=known)
+    v = pair_differences(X, np.concatenate([known.must_link, known.cannot_link]))
+    sign = np.repeat([1.0, -1.0], [len(known.must_link), len(known.cannot_link)])
+    A, xi, dual = np.eye(4), np.where(sign > 0, *model.bounds_), np.zeros(len(sign))
+    for _ in range(1500):
+        project(A, v, sign, xi, dual, penalty)
+    np.testing.assert_allclose(model.get_mahalanobis_matrix(), A, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer])
+def test_itml_converges_at_its_defaults_with_thousands_of_pairs(load, scaled):
+    X, y = load(return_X_y=True)
+    X = X / X.std(axis=0) if scaled else X
+    known = Constraints.sample(y, 4000, random_state=0)
+    model = ITML(random_state=0).fit(X, constraints=known)
+    assert model.converged_
+    assert 0 <= model.gap_ <= 1e-6
+    assert model.n_iter_ < 200
+    # The dual value of the multipliers, by its definition, bounds every metric from below.
+    v = pair_differences(X, np.concatenate([known.must_link, known.cannot_link]))
+    sign = np.repeat([1.0, -1.0], [len(known.must_link), len(known.cannot_link)])
+    differs = np.any(v != 0, axis=1)
+    v, sign = v[differs], sign[differs]
+    lam, start = model.dual_variables_, np.where(sign > 0, *model.bounds_)
+    M = np.eye(X.shape[1]) + (v * (sign * lam)[:, None]).T @ v
+    dual = np.linalg.slogdet(M)[1] + np.log(start * (1 / start - sign * lam)).sum()
+    assert dual == pytest.approx(model.objective_, rel=2e-6)
+
+
+def test_itml_fulfils_its_optimality_conditions(iris):
+    X, _, known = iris
+    model = ITML(tol=1e-13).fit(X, constraints=known)
+    assert model.converged_
+    A = model.get_mahalanobis_matrix()
+    assert np.linalg.eigvalsh(A).min() > 0
+    gaps = pair_differences(X, np.concatenate([known.must_link, known.cannot_link]))
+    sign = np.repeat([1.0, -1.0], [len(known.must_link), len(known.cannot_link)])
+    differs = np.any(gaps != 0, axis=1)
+    gaps, sign = gaps[differs], sign[differs]
+    # A⁻¹ = A₀⁻¹ + Σ δ λ vv', and ξ⁻¹ = ξ₀⁻¹ - δ λ / γ: stationarity of the Lagrangian.
+    lam = model.dual_variables_
+    inverse = np.eye(4) + (gaps * (sign * lam)[:, None]).T @ gaps
+    np.testing.assert_allclose(np.linalg.inv(A), inverse, rtol=1e-5, atol=1e-6)
+    start = np.where(sign > 0, *model.bounds_)
+    xi = 1 / (1 / start - sign * lam)
+    distance = np.einsum("nd,nd->n", gaps @ A, gaps)
+    slack = sign * (xi - distance)
+    assert slack.min() > -1e-4 * distance.max()
+    assert np.abs(lam * slack).max() < 1e-3 * distance.max()
+    assert model.objective_ == pytest.approx(
+        log_det(A, np.eye(4)) + np.sum(xi / start - np.log(xi / start) - 1), rel=1e-4
+    )
+
+
+def test_a_pola_step_is_the_nearest_point_without_loss():
+    rng = np.random.default_rng(0)
+    for sign in (1.0, -1.0):
+        B = rng.normal(size=(3, 3))
+        A, b = B @ B.T, np.array([2.0])
+        v = rng.normal(size=(1, 3)) * (2.0 if sign > 0 else 0.1)
+        before, start = A.copy(), b.copy()
+        loss = 1 - sign * (b[0] - v[0] @ A @ v[0])
+        assert loss > 0
+        pola_epoch(
+            A, b, v, np.array([sign]), np.ones(1), np.arange(1), np.zeros((3, 3)), np.zeros(1)
+        )
+        alpha = loss / (np.dot(v[0], v[0]) ** 2 + 1)
+        expected = before - sign * alpha * np.outer(v[0], v[0])
+        values, vectors = np.linalg.eigh(expected)
+        assert np.count_nonzero(values < -1e-12) <= (1 if sign > 0 else 0)  # interlacing
+        np.testing.assert_allclose(A, (vectors * np.maximum(values, 0)) @ vectors.T, atol=1e-10)
+        assert b[0] == pytest.approx(max(start[0] + sign * alpha, 1.0))
+        at_step = 1 - sign * (start[0] + sign * alpha - v[0] @ expected @ v[0])
+        assert at_step == pytest.approx(0.0, abs=1e-9)
 
 
 def test_a_weight_is_a_pair_given_as_often_for_itml_and_a_share_of_the_step_for_pola():

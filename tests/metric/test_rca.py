@@ -22,35 +22,6 @@ def wine():
     return X, y, Constraints.sample(y, 150, random_state=0)
 
 
-def within(rows: np.ndarray, component: np.ndarray) -> np.ndarray:
-    scatter, n, _ = chunklet_scatter(rows, component)
-    return scatter / n
-
-
-def test_scatter_is_the_definition(wine):
-    X, _, known = wine
-    component = known.components()
-    expected = np.zeros((13, 13))
-    n = chunklets = 0
-    for c in np.unique(component):
-        members = X[component == c]
-        if len(members) >= 2:
-            gaps = members - members.mean(axis=0)
-            expected += gaps.T @ gaps
-            n, chunklets = n + len(members), chunklets + 1
-    scatter, rows, count = chunklet_scatter(X, component)
-    np.testing.assert_allclose(scatter, expected, rtol=1e-9, atol=1e-7)
-    assert (rows, count) == (n, chunklets)
-
-
-@pytest.mark.parametrize("kept", [None, 4])
-def test_within_chunklets_the_covariance_becomes_the_identity(wine, kept):
-    X, _, known = wine
-    mapped = RCA(kept, shrinkage=0).fit(X, constraints=known).transform(X)
-    size = mapped.shape[1]
-    np.testing.assert_allclose(within(mapped, known.components()), np.eye(size), atol=1e-8)
-
-
 def test_distances_do_not_depend_on_a_linear_map_of_the_rows(wine):
     X, _, known = wine
     B = np.random.default_rng(0).normal(size=(13, 13)) + 3 * np.eye(13)
@@ -67,14 +38,6 @@ def test_classes_as_chunklets_span_what_lda_spans():
     lda = LinearDiscriminantAnalysis(solver="eigen").fit(X, y)
     angles = linalg.subspace_angles(reduced.components_.T, lda.scalings_[:, :2])
     assert angles.max() < 1e-7
-
-
-def test_all_dimensions_kept_are_the_plain_distances(wine):
-    X, _, known = wine
-    plain = RCA(shrinkage=0).fit(X, constraints=known).get_mahalanobis_matrix()
-    kept = RCA(13, shrinkage=0).fit(X, constraints=known).get_mahalanobis_matrix()
-    np.testing.assert_allclose(plain, np.linalg.inv(within(X, known.components())), rtol=1e-6)
-    np.testing.assert_allclose(kept, plain)
 
 
 def test_the_metric_is_one_thing_seen_from_many_sides(wine):
@@ -150,6 +113,57 @@ def test_by_default_units_of_features_do_not_matter(wine, cls):
     np.testing.assert_allclose(one, other, rtol=1e-6)
 
 
+def test_few_must_links_do_little_more_than_standardize():
+    X, y = load_wine(return_X_y=True)
+    few = Constraints(np.argsort(y, kind="stable")[:12].reshape(6, 2), n_samples=len(y))
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    mapped = RCA().fit(X, constraints=few).transform(X)
+    # k-means on raw rows sees one feature; on standardized ones it finds the classes.
+    found = KMeans(3, random_state=0).fit(mapped).labels_
+    plain = KMeans(3, random_state=0).fit(Z).labels_
+    assert adjusted_rand_index(y, found) > adjusted_rand_index(y, plain) - 0.1
+
+
+# --- what it is made of ---
+
+
+def within(rows: np.ndarray, component: np.ndarray) -> np.ndarray:
+    scatter, n, _ = chunklet_scatter(rows, component)
+    return scatter / n
+
+
+def test_scatter_is_the_definition(wine):
+    X, _, known = wine
+    component = known.components()
+    expected = np.zeros((13, 13))
+    n = chunklets = 0
+    for c in np.unique(component):
+        members = X[component == c]
+        if len(members) >= 2:
+            gaps = members - members.mean(axis=0)
+            expected += gaps.T @ gaps
+            n, chunklets = n + len(members), chunklets + 1
+    scatter, rows, count = chunklet_scatter(X, component)
+    np.testing.assert_allclose(scatter, expected, rtol=1e-9, atol=1e-7)
+    assert (rows, count) == (n, chunklets)
+
+
+@pytest.mark.parametrize("kept", [None, 4])
+def test_within_chunklets_the_covariance_becomes_the_identity(wine, kept):
+    X, _, known = wine
+    mapped = RCA(kept, shrinkage=0).fit(X, constraints=known).transform(X)
+    size = mapped.shape[1]
+    np.testing.assert_allclose(within(mapped, known.components()), np.eye(size), atol=1e-8)
+
+
+def test_all_dimensions_kept_are_the_plain_distances(wine):
+    X, _, known = wine
+    plain = RCA(shrinkage=0).fit(X, constraints=known).get_mahalanobis_matrix()
+    kept = RCA(13, shrinkage=0).fit(X, constraints=known).get_mahalanobis_matrix()
+    np.testing.assert_allclose(plain, np.linalg.inv(within(X, known.components())), rtol=1e-6)
+    np.testing.assert_allclose(kept, plain)
+
+
 @pytest.mark.parametrize("n_rows", [4, 10, 40])
 def test_shrinkage_by_default_is_close_to_the_best_there_is(n_rows):
     rng = np.random.default_rng(0)
@@ -163,14 +177,3 @@ def test_shrinkage_by_default_is_close_to_the_best_there_is(n_rows):
     errors = np.mean(errors, axis=0)
     assert np.mean(ours) < 1.2 * errors.min()
     assert np.mean(ours) < errors[0]
-
-
-def test_few_must_links_do_little_more_than_standardize():
-    X, y = load_wine(return_X_y=True)
-    few = Constraints(np.argsort(y, kind="stable")[:12].reshape(6, 2), n_samples=len(y))
-    Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    mapped = RCA().fit(X, constraints=few).transform(X)
-    # k-means on raw rows sees one feature; on standardized ones it finds the classes.
-    found = KMeans(3, random_state=0).fit(mapped).labels_
-    plain = KMeans(3, random_state=0).fit(Z).labels_
-    assert adjusted_rand_index(y, found) > adjusted_rand_index(y, plain) - 0.1

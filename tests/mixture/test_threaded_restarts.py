@@ -13,8 +13,33 @@ from sidelight._fit import restarts
 from sidelight.engine import threads
 
 X, Y = make_blobs(240, n_features=3, centers=4, cluster_std=2.5, random_state=5)
+
+
 X = X - X.min(axis=0)  # counts are not negative
+
+
 PAIRS = Constraints.sample(Y, 25, random_state=0)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "knn"])
+def test_restarts_side_by_side_give_the_same_bits(kernel: str) -> None:
+    model = mixture.NonparametricMixture(4, kernel=kernel, n_neighbors=10, n_init=4)
+    assert_same_bits(model, PAIRS)
+
+
+def assert_same_bits(estimator: Any, known: Constraints | None) -> None:
+    results = []
+    for n_threads in (1, 3):
+        with threads(n_threads):
+            model = estimator.set_params(random_state=1).fit(X, constraints=known)
+        results.append([model.labels_, model.weights_, model.history_, model.predict_proba(X)])
+    for other in results[1:]:
+        for a, b in zip(results[0], other, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+# --- what it is made of ---
+
 
 ESTIMATORS = [
     (mixture.GreedyMixture(5, n_init=3, max_iter=25), None),
@@ -60,20 +85,3 @@ def test_threads_give_the_same_bits(
     assert_same_bits(estimator, known)
     assert fits  # not with one thread
     assert min(fits) >= 3
-
-
-@pytest.mark.parametrize("kernel", ["rbf", "knn"])
-def test_restarts_side_by_side_give_the_same_bits(kernel: str) -> None:
-    model = mixture.NonparametricMixture(4, kernel=kernel, n_neighbors=10, n_init=4)
-    assert_same_bits(model, PAIRS)
-
-
-def assert_same_bits(estimator: Any, known: Constraints | None) -> None:
-    results = []
-    for n_threads in (1, 3):
-        with threads(n_threads):
-            model = estimator.set_params(random_state=1).fit(X, constraints=known)
-        results.append([model.labels_, model.weights_, model.history_, model.predict_proba(X)])
-    for other in results[1:]:
-        for a, b in zip(results[0], other, strict=True):
-            np.testing.assert_array_equal(a, b)

@@ -10,7 +10,7 @@ import pytest
 
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table
-from sidelight.io._raw_columns import ArrowColumns
+from sidelight.io.inner import ArrowColumns
 from sidelight.preparation import TextPreparer
 
 

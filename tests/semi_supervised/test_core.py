@@ -23,18 +23,15 @@ from sidelight.semi_supervised._core._kernel import make_kernel
 from sidelight.semi_supervised.boosting._one_vs_one import class_pairs, two_class_rows
 
 RNG = np.random.default_rng(0)
+
+
 X = RNG.normal(size=(40, 2))
+
+
 Y = (X[:, 0] > 0).astype(int)
+
+
 KNOWN = np.where(np.arange(40) % 4 == 0, Y, -1)
-
-
-@pytest.mark.parametrize("gamma", ["scale", 0.7])
-def test_gaussian_kernel_does_not_depend_on_an_offset(gamma: Any) -> None:
-    near = make_kernel("rbf", gamma, X)
-    far = make_kernel("rbf", gamma, X + 1e6)
-    assert far.gamma == pytest.approx(near.gamma, rel=1e-6)
-    matrix = far(X[:7] + 1e6, X + 1e6)
-    np.testing.assert_allclose(matrix, rbf_kernel(X[:7], X, gamma=near.gamma), atol=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -67,6 +64,18 @@ def test_learners_without_probabilities_for_a_row_still_decide() -> None:
     """Naive Bayes divides by variances, which constant columns do not have."""
     model = LowDensitySeparation("naive-bayes").fit(np.zeros((6, 3)), [0, 1, -1, -1, 0, 1])
     assert np.isfinite(model.decision_function(np.zeros((2, 3)))).all()
+
+
+# --- what it is made of ---
+
+
+@pytest.mark.parametrize("gamma", ["scale", 0.7])
+def test_gaussian_kernel_does_not_depend_on_an_offset(gamma: Any) -> None:
+    near = make_kernel("rbf", gamma, X)
+    far = make_kernel("rbf", gamma, X + 1e6)
+    assert far.gamma == pytest.approx(near.gamma, rel=1e-6)
+    matrix = far(X[:7] + 1e6, X + 1e6)
+    np.testing.assert_allclose(matrix, rbf_kernel(X[:7], X, gamma=near.gamma), atol=1e-8)
 
 
 def test_rows_of_a_pair_of_classes() -> None:

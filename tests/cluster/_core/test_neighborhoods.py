@@ -10,34 +10,13 @@ from scipy import sparse
 
 from sidelight import Constraints
 from sidelight.cluster._core._starts import Starts, choose_neighborhoods, plan_starts
-from sidelight.constraints.algebra._contraction import Contraction, contract
+from sidelight.constraints.inner import Contraction, contract
 from sidelight.engine import RowSource, as_rows
 
 
 def contraction_of(X: np.ndarray, **knowledge: object) -> Contraction:
     closure = Constraints(n_samples=len(X), **knowledge).closure()
     return contract(as_rows(X), closure, only_constrained=True)
-
-
-def neighborhood_centers(source: RowSource, small: Contraction, k: int, **choices: Any) -> Any:
-    nothing = Constraints(n_samples=source.n_rows)
-    starts = Starts(source, k, "neighborhoods", 1, nothing, contraction=small, **choices)
-    return starts.centers(0, np.random.RandomState(0))
-
-
-def points(means: np.ndarray, sizes: list[int], conflicts: list[tuple[int, int]]) -> Contraction:
-    """Components given by hand."""
-    n = sum(sizes)
-    return Contraction(
-        rows=np.arange(n),
-        component=np.repeat(np.arange(len(sizes)), sizes),
-        means=np.asarray(means, float),
-        weights=np.array(sizes, float),
-        conflicts=np.array(conflicts, dtype=np.int64).reshape(-1, 2),
-        labels=np.full(len(sizes), -1),
-        _source=as_rows(np.zeros((n, 1))),
-        _row_weights=np.ones(n),
-    )
 
 
 @pytest.fixture
@@ -68,6 +47,30 @@ def test_rows_without_knowledge_are_not_contracted(rows: np.ndarray) -> None:
     small = contraction_of(rows, must_link=[(1, 2)], cannot_link=[(3, 4)], labels=labels)
     np.testing.assert_array_equal(small.rows, [1, 2, 3, 4, 5])
     np.testing.assert_array_equal(small.labels, [-1, -1, -1, 0])
+
+
+# --- what it is made of ---
+
+
+def neighborhood_centers(source: RowSource, small: Contraction, k: int, **choices: Any) -> Any:
+    nothing = Constraints(n_samples=source.n_rows)
+    starts = Starts(source, k, "neighborhoods", 1, nothing, contraction=small, **choices)
+    return starts.centers(0, np.random.RandomState(0))
+
+
+def points(means: np.ndarray, sizes: list[int], conflicts: list[tuple[int, int]]) -> Contraction:
+    """Components given by hand."""
+    n = sum(sizes)
+    return Contraction(
+        rows=np.arange(n),
+        component=np.repeat(np.arange(len(sizes)), sizes),
+        means=np.asarray(means, float),
+        weights=np.array(sizes, float),
+        conflicts=np.array(conflicts, dtype=np.int64).reshape(-1, 2),
+        labels=np.full(len(sizes), -1),
+        _source=as_rows(np.zeros((n, 1))),
+        _row_weights=np.ones(n),
+    )
 
 
 @pytest.mark.parametrize("rule", ["largest", "farthest-first", "clique"])

@@ -1,5 +1,6 @@
 """The information bottleneck: steps, moves, optima of tiny tables, k-means as its limit."""
 
+import functools
 from itertools import product
 
 import numpy as np
@@ -31,17 +32,6 @@ def counts(n=40, d=6, seed=0):
     return np.array([rng.multinomial(rng.integers(5, 30), share) for share in shares], dtype=float)
 
 
-def items_of(X, features, item_weight="uniform"):
-    return prepare_items(X, features, item_weight, Constraints(n_samples=X.shape[0]))
-
-
-def model_of(
-    X, z, features, *, coordination=0.3, redundancy=0.0, item_weight="uniform", adjusted=False
-):
-    items = items_of(X, features, item_weight)
-    return CellModel(items, z, coordination=coordination, redundancy=redundancy, adjusted=adjusted)
-
-
 def informations(X, labels, z, features, weights=None):
     """``I(C;F|Z)`` and ``I(C;F)`` by their definitions, in whole sums over rows."""
     p = np.full(len(X), 1 / len(X)) if weights is None else weights / weights.sum()
@@ -60,6 +50,164 @@ def informations(X, labels, z, features, weights=None):
 
     joint = z * (labels.max() + 1) + labels
     return total(z) - total(joint), total(np.zeros(len(X))) - total(labels)
+
+
+# ------------------------------------------------------------------ moves
+
+
+def partitions(n, k):
+    """All labelings of n rows by k names, up to the names of the first."""
+    for labels in product(range(k), repeat=n - 1):
+        yield np.array((0, *labels))
+
+
+@functools.cache
+def best_of_all(features, seed):
+    """A tiny table and the largest information of all its partitions."""
+    X = counts(8, 4, seed) + 0.5
+    nothing = np.zeros(8, dtype=int)
+    return X, max(informations(X, labels, nothing, features)[1] for labels in partitions(8, 3))
+
+
+@pytest.mark.parametrize("method", ["annealing", "sequential"])
+@pytest.mark.parametrize("features", FEATURES)
+def test_optimum_of_tiny_tables(features, method):
+    for seed in range(2):
+        X, best = best_of_all(features, seed)
+        model = InformationBottleneck(
+            3, features=features, method=method, n_init=20, random_state=seed
+        ).fit(X)
+        assert model.information_ == pytest.approx(best, rel=1e-9)
+        assert model.objective_ == pytest.approx(-best, rel=1e-9)
+
+
+# ------------------------------------------------------------------ the estimator
+
+
+def test_squared_distances_make_it_kmeans():
+    X, y = np.random.default_rng(0).standard_normal((300, 4)), np.arange(300) % 4
+    X += 4 * np.eye(4)[y]
+    model = InformationBottleneck(4, features="gaussian", random_state=0).fit(X)
+    plain = KMeans(4, n_init=10, random_state=0).fit(X)
+    assert adjusted_rand_index(model.labels_, plain.labels_) == 1
+    total = np.sum(X.var(axis=0))
+    assert model.information_ == pytest.approx(total - plain.objective_ / 300)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_units_do_not_matter():
+    X = np.random.default_rng(1).standard_normal((200, 3)) + 3 * np.eye(3)[np.arange(200) % 3]
+    labels = [
+        InformationBottleneck(3, features="gaussian", random_state=0).fit(scale * X + shift).labels_
+        for scale, shift in ((1.0, 0.0), (1e-6, 0.0), (1e6, 5e6))
+    ]
+    np.testing.assert_array_equal(labels[1], labels[0])
+    assert adjusted_rand_index(labels[2], labels[0]) == 1
+
+
+@pytest.mark.parametrize("method", ["annealing", "sequential"])
+@pytest.mark.parametrize("features", FEATURES)
+def test_sparse_equals_dense(features, method):
+    X = counts(80, 10)
+    options = {"features": features, "method": method, "n_init": 2, "random_state": 0}
+    dense = InformationBottleneck(3, **options).fit(X)
+    for kind in (sparse.csr_matrix, sparse.csr_array):
+        thin = InformationBottleneck(3, **options).fit(kind(X))
+        np.testing.assert_array_equal(thin.labels_, dense.labels_)
+        np.testing.assert_allclose(thin.cluster_centers_, dense.cluster_centers_, atol=1e-12)
+        assert thin.objective_ == pytest.approx(dense.objective_)
+        np.testing.assert_array_equal(thin.predict(kind(X)), dense.predict(X))
+
+
+def test_lengths_of_rows_do_not_matter_and_with_item_weight_they_do():
+    X = counts(50)
+    longer = X * np.random.default_rng(0).integers(1, 9, (50, 1))
+    plain = InformationBottleneck(3, random_state=0).fit(X)
+    same = InformationBottleneck(3, random_state=0).fit(longer)
+    np.testing.assert_array_equal(same.labels_, plain.labels_)
+    assert same.information_ == pytest.approx(plain.information_)
+    heavy = InformationBottleneck(3, item_weight="length", random_state=0)
+    assert heavy.fit(longer).information_ != pytest.approx(heavy.fit(X).information_)
+
+
+def test_words_that_a_cluster_never_had_do_not_exclude_it():
+    X = np.array([[9.0, 1, 0, 0], [8, 2, 0, 0], [0, 0, 5, 5], [0, 0, 4, 6]])
+    model = InformationBottleneck(2, random_state=0).fit(X)
+    assert model.predict([[9.0, 1, 1, 0]])[0] == model.labels_[0]
+    assert model.predict([[1.0, 0, 4, 4]])[0] == model.labels_[2]
+
+
+def test_counts_of_two_clusterings():
+    data = make_two_clusterings(300, n_clusters=2, n_draws=200, random_state=0)
+    model = InformationBottleneck(4, random_state=0).fit(data.data)
+    both = 2 * data.target + data.extras["known"]
+    assert adjusted_rand_index(model.labels_, both) > 0.98
+
+
+def test_history_of_annealing_ends_in_the_objective():
+    X = counts(60)
+    model = InformationBottleneck(3, n_init=3, random_state=0).fit(X)
+    assert model.history_[-1] == model.objective_
+    assert model.converged_
+    short = InformationBottleneck(3, n_init=1, max_iter=3, random_state=0).fit(X)
+    assert not short.converged_
+    assert np.isfinite(short.objective_)
+
+
+def test_float32_stays():
+    X = counts(60)
+    model = InformationBottleneck(3, n_init=2, random_state=0).fit(X.astype(np.float32))
+    assert model.cluster_centers_.dtype == np.float32
+    plain = InformationBottleneck(3, n_init=2, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.labels_, plain.labels_)
+
+
+# ------------------------------------------------------------------ bad input
+
+
+def test_bad_counts():
+    X = counts(20)
+    with pytest.raises(SidelightError, match=r"row 3 holds -2.*features=gaussian"):
+        InformationBottleneck(2).fit(np.where(np.arange(20)[:, None] == 3, -2.0, X))
+    thin = sparse.csr_matrix(X)
+    thin.data[thin.indptr[4]] = -1.0
+    with pytest.raises(SidelightError, match=r"row 4 holds -1"):
+        InformationBottleneck(2).fit(thin)
+    X[7] = X[9] = 0
+    with pytest.raises(SidelightError, match=r"Row 7 holds zeros only, and 1 more.*poisson"):
+        InformationBottleneck(2).fit(X)
+    assert InformationBottleneck(2, features="poisson", random_state=0).fit(X).converged_
+    model = InformationBottleneck(2, random_state=0).fit(X[:6])
+    with pytest.raises(SidelightError, match="Row 0 holds zeros only"):
+        model.predict(np.zeros((1, 6)))
+
+
+def test_lengths_of_measurements_are_no_weights():
+    with pytest.raises(SidelightError, match="item_weight=length weighs rows of counts"):
+        InformationBottleneck(2, features="gaussian", item_weight="length").fit(counts(9))
+
+
+@pytest.mark.parametrize("features", FEATURES)
+def test_rows_that_are_all_the_same(features):
+    X = np.ones((12, 3))
+    model = InformationBottleneck(3, features=features, random_state=0).fit(X)
+    assert model.information_ == pytest.approx(0.0, abs=1e-12)
+    assert np.isfinite(model.cluster_centers_).all()
+    assert set(model.predict(X)) <= {0, 1, 2}
+
+
+# --- what it is made of ---
+
+
+def items_of(X, features, item_weight="uniform"):
+    return prepare_items(X, features, item_weight, Constraints(n_samples=X.shape[0]))
+
+
+def model_of(
+    X, z, features, *, coordination=0.3, redundancy=0.0, item_weight="uniform", adjusted=False
+):
+    items = items_of(X, features, item_weight)
+    return CellModel(items, z, coordination=coordination, redundancy=redundancy, adjusted=adjusted)
 
 
 def adjusted_information(X, labels, z, features):
@@ -264,62 +412,7 @@ def test_passes_never_raise_the_objective(features, adjusted):
         np.testing.assert_array_equal(again.labels, found.labels)
 
 
-def partitions(n, k):
-    """All labelings of n rows by k names, up to the names of the first."""
-    for labels in product(range(k), repeat=n - 1):
-        yield np.array((0, *labels))
-
-
-@pytest.mark.parametrize("method", ["annealing", "sequential"])
-@pytest.mark.parametrize("features", FEATURES)
-def test_optimum_of_tiny_tables(features, method):
-    for seed in range(2):
-        X = counts(8, 4, seed) + 0.5
-        nothing = np.zeros(8, dtype=int)
-        best = max(informations(X, labels, nothing, features)[1] for labels in partitions(8, 3))
-        model = InformationBottleneck(
-            3, features=features, method=method, n_init=20, random_state=seed
-        ).fit(X)
-        assert model.information_ == pytest.approx(best, rel=1e-9)
-        assert model.objective_ == pytest.approx(-best, rel=1e-9)
-
-
 # ------------------------------------------------------------------ the estimator
-
-
-def test_squared_distances_make_it_kmeans():
-    X, y = np.random.default_rng(0).standard_normal((300, 4)), np.arange(300) % 4
-    X += 4 * np.eye(4)[y]
-    model = InformationBottleneck(4, features="gaussian", random_state=0).fit(X)
-    plain = KMeans(4, n_init=10, random_state=0).fit(X)
-    assert adjusted_rand_index(model.labels_, plain.labels_) == 1
-    total = np.sum(X.var(axis=0))
-    assert model.information_ == pytest.approx(total - plain.objective_ / 300)
-    np.testing.assert_array_equal(model.predict(X), model.labels_)
-
-
-def test_units_do_not_matter():
-    X = np.random.default_rng(1).standard_normal((200, 3)) + 3 * np.eye(3)[np.arange(200) % 3]
-    labels = [
-        InformationBottleneck(3, features="gaussian", random_state=0).fit(scale * X + shift).labels_
-        for scale, shift in ((1.0, 0.0), (1e-6, 0.0), (1e6, 5e6))
-    ]
-    np.testing.assert_array_equal(labels[1], labels[0])
-    assert adjusted_rand_index(labels[2], labels[0]) == 1
-
-
-@pytest.mark.parametrize("method", ["annealing", "sequential"])
-@pytest.mark.parametrize("features", FEATURES)
-def test_sparse_equals_dense(features, method):
-    X = counts(80, 10)
-    options = {"features": features, "method": method, "n_init": 2, "random_state": 0}
-    dense = InformationBottleneck(3, **options).fit(X)
-    for kind in (sparse.csr_matrix, sparse.csr_array):
-        thin = InformationBottleneck(3, **options).fit(kind(X))
-        np.testing.assert_array_equal(thin.labels_, dense.labels_)
-        np.testing.assert_allclose(thin.cluster_centers_, dense.cluster_centers_, atol=1e-12)
-        assert thin.objective_ == pytest.approx(dense.objective_)
-        np.testing.assert_array_equal(thin.predict(kind(X)), dense.predict(X))
 
 
 def test_any_number_of_threads(monkeypatch):
@@ -332,80 +425,3 @@ def test_any_number_of_threads(monkeypatch):
     for other in fits[1:]:
         np.testing.assert_array_equal(other.labels_, fits[0].labels_)
         np.testing.assert_array_equal(other.history_, fits[0].history_)
-
-
-def test_lengths_of_rows_do_not_matter_and_with_item_weight_they_do():
-    X = counts(50)
-    longer = X * np.random.default_rng(0).integers(1, 9, (50, 1))
-    plain = InformationBottleneck(3, random_state=0).fit(X)
-    same = InformationBottleneck(3, random_state=0).fit(longer)
-    np.testing.assert_array_equal(same.labels_, plain.labels_)
-    assert same.information_ == pytest.approx(plain.information_)
-    heavy = InformationBottleneck(3, item_weight="length", random_state=0)
-    assert heavy.fit(longer).information_ != pytest.approx(heavy.fit(X).information_)
-
-
-def test_words_that_a_cluster_never_had_do_not_exclude_it():
-    X = np.array([[9.0, 1, 0, 0], [8, 2, 0, 0], [0, 0, 5, 5], [0, 0, 4, 6]])
-    model = InformationBottleneck(2, random_state=0).fit(X)
-    assert model.predict([[9.0, 1, 1, 0]])[0] == model.labels_[0]
-    assert model.predict([[1.0, 0, 4, 4]])[0] == model.labels_[2]
-
-
-def test_counts_of_two_clusterings():
-    data = make_two_clusterings(300, n_clusters=2, n_draws=200, random_state=0)
-    model = InformationBottleneck(4, random_state=0).fit(data.data)
-    both = 2 * data.target + data.extras["known"]
-    assert adjusted_rand_index(model.labels_, both) > 0.98
-
-
-def test_history_of_annealing_ends_in_the_objective():
-    X = counts(60)
-    model = InformationBottleneck(3, n_init=3, random_state=0).fit(X)
-    assert model.history_[-1] == model.objective_
-    assert model.converged_
-    short = InformationBottleneck(3, n_init=1, max_iter=3, random_state=0).fit(X)
-    assert not short.converged_
-    assert np.isfinite(short.objective_)
-
-
-def test_float32_stays():
-    X = counts(60)
-    model = InformationBottleneck(3, n_init=2, random_state=0).fit(X.astype(np.float32))
-    assert model.cluster_centers_.dtype == np.float32
-    plain = InformationBottleneck(3, n_init=2, random_state=0).fit(X)
-    np.testing.assert_array_equal(model.labels_, plain.labels_)
-
-
-# ------------------------------------------------------------------ bad input
-
-
-def test_bad_counts():
-    X = counts(20)
-    with pytest.raises(SidelightError, match=r"row 3 holds -2.*features=gaussian"):
-        InformationBottleneck(2).fit(np.where(np.arange(20)[:, None] == 3, -2.0, X))
-    thin = sparse.csr_matrix(X)
-    thin.data[thin.indptr[4]] = -1.0
-    with pytest.raises(SidelightError, match=r"row 4 holds -1"):
-        InformationBottleneck(2).fit(thin)
-    X[7] = X[9] = 0
-    with pytest.raises(SidelightError, match=r"Row 7 holds zeros only, and 1 more.*poisson"):
-        InformationBottleneck(2).fit(X)
-    assert InformationBottleneck(2, features="poisson", random_state=0).fit(X).converged_
-    model = InformationBottleneck(2, random_state=0).fit(X[:6])
-    with pytest.raises(SidelightError, match="Row 0 holds zeros only"):
-        model.predict(np.zeros((1, 6)))
-
-
-def test_lengths_of_measurements_are_no_weights():
-    with pytest.raises(SidelightError, match="item_weight=length weighs rows of counts"):
-        InformationBottleneck(2, features="gaussian", item_weight="length").fit(counts(9))
-
-
-@pytest.mark.parametrize("features", FEATURES)
-def test_rows_that_are_all_the_same(features):
-    X = np.ones((12, 3))
-    model = InformationBottleneck(3, features=features, random_state=0).fit(X)
-    assert model.information_ == pytest.approx(0.0, abs=1e-12)
-    assert np.isfinite(model.cluster_centers_).all()
-    assert set(model.predict(X)) <= {0, 1, 2}

@@ -35,14 +35,6 @@ def grid(n: int = 240, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarra
     return X, side, height
 
 
-def combine(labels: np.ndarray, n_clusters: int, weights: np.ndarray | None = None) -> np.ndarray:
-    sizes = labels.max(axis=0) + 1
-    given_weights = np.ones(labels.shape[1]) if weights is None else weights
-    return median_partition(
-        Labelings.of(list(labels.T), sizes), given_weights, n_clusters, 0
-    ).labels
-
-
 def loss(labels: np.ndarray, clusters: np.ndarray, weights: np.ndarray) -> float:
     """Mean squared distance of the weighted indicators to the means of their clusters."""
     total = 0.0
@@ -52,19 +44,6 @@ def loss(labels: np.ndarray, clusters: np.ndarray, weights: np.ndarray) -> float
             members = block[clusters == cluster]
             total += weight * ((members - members.mean(axis=0)) ** 2).sum()
     return total / len(labels)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000))
-def test_squared_error_is_the_impurity_that_category_utility_leaves(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    labels = np.column_stack([rng.integers(0, k, 30) for k in (2, 3, 4)])
-    clusters = rng.integers(0, 3, 30)
-    weights = rng.uniform(0.2, 3, 3)
-    impurity = [1 - np.sum((np.bincount(one) / 30) ** 2) for one in labels.T]
-    utility = [category_utility(clusters, one) for one in labels.T]
-    expected = float(weights @ (np.array(impurity) - utility))
-    assert loss(labels, clusters, weights) == pytest.approx(expected)
 
 
 def test_objective_is_the_loss_of_the_combination() -> None:
@@ -77,26 +56,6 @@ def test_objective_is_the_loss_of_the_combination() -> None:
         assert model.objective_ == pytest.approx(loss(labels, model.labels_, weights))
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_no_partition_is_nearer_to_the_labelings(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    labels = np.column_stack([rng.integers(0, 2, 8), rng.integers(0, 3, 8), rng.integers(0, 2, 8)])
-    weights = np.array([1.0, 0.5, 1.5])
-    every = (np.array(one) for one in itertools.product(range(2), repeat=8))
-    best = min(loss(labels, one, weights) for one in every)
-    found = min(
-        loss(
-            labels,
-            median_partition(
-                Labelings.of(list(labels.T), labels.max(axis=0) + 1), weights, 2, start
-            ).labels,
-            weights,
-        )
-        for start in range(8)
-    )
-    assert found == pytest.approx(best)
-
-
 def test_one_class_is_the_base_clustering() -> None:
     X, _, _ = grid()
     model = CondEns(4, random_state=0).fit(X)
@@ -106,13 +65,6 @@ def test_one_class_is_the_base_clustering() -> None:
     assert model.objective_ == pytest.approx(0.0)
     assert model.local_agreement_ == pytest.approx([1.0])
     assert adjusted_rand_index(KMeans(4, random_state=1).fit(X).labels_, model.labels_) == 1.0
-
-
-def test_labelings_that_agree_are_their_combination() -> None:
-    rng = np.random.default_rng(1)
-    truth = rng.integers(0, 4, 60)
-    labels = np.column_stack([rng.permutation(4)[truth] for _ in range(3)])
-    assert adjusted_rand_index(truth, combine(labels, 4)) == 1.0
 
 
 class Renaming(KMeans):
@@ -210,15 +162,6 @@ def test_local_numbers() -> None:
         CondEns(2, n_local=[2, 0]).fit(X, known=side)
 
 
-def test_weights_of_classes_count() -> None:
-    """A large class outvotes a small one by its weight, and does not with equal weights."""
-    labels = np.array([[0, 0, 0, 1, 1, 1], [0, 1, 0, 1, 0, 1]]).T
-    heavy = combine(labels, 2, np.array([5.0, 0.1]))
-    assert adjusted_rand_index(labels[:, 0], heavy) == 1.0
-    other = combine(labels, 2, np.array([0.1, 5.0]))
-    assert adjusted_rand_index(labels[:, 1], other) == 1.0
-
-
 def test_columns_of_numbers_are_refused() -> None:
     X, _, _ = grid()
     with pytest.raises(SidelightError, match="'age' holds numbers, and this method avoids classes"):
@@ -262,3 +205,63 @@ def test_alternatives_that_cannot_be_found() -> None:
     for wrong in (0, 1.5, True):
         with pytest.raises(InvalidParameter, match="n_alternatives must be"):
             find_alternatives(CondEns(2), X, wrong)
+
+
+# --- what it is made of ---
+
+
+def combine(labels: np.ndarray, n_clusters: int, weights: np.ndarray | None = None) -> np.ndarray:
+    sizes = labels.max(axis=0) + 1
+    given_weights = np.ones(labels.shape[1]) if weights is None else weights
+    return median_partition(
+        Labelings.of(list(labels.T), sizes), given_weights, n_clusters, 0
+    ).labels
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000))
+def test_squared_error_is_the_impurity_that_category_utility_leaves(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    labels = np.column_stack([rng.integers(0, k, 30) for k in (2, 3, 4)])
+    clusters = rng.integers(0, 3, 30)
+    weights = rng.uniform(0.2, 3, 3)
+    impurity = [1 - np.sum((np.bincount(one) / 30) ** 2) for one in labels.T]
+    utility = [category_utility(clusters, one) for one in labels.T]
+    expected = float(weights @ (np.array(impurity) - utility))
+    assert loss(labels, clusters, weights) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_partition_is_nearer_to_the_labelings(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    labels = np.column_stack([rng.integers(0, 2, 8), rng.integers(0, 3, 8), rng.integers(0, 2, 8)])
+    weights = np.array([1.0, 0.5, 1.5])
+    every = (np.array(one) for one in itertools.product(range(2), repeat=8))
+    best = min(loss(labels, one, weights) for one in every)
+    found = min(
+        loss(
+            labels,
+            median_partition(
+                Labelings.of(list(labels.T), labels.max(axis=0) + 1), weights, 2, start
+            ).labels,
+            weights,
+        )
+        for start in range(8)
+    )
+    assert found == pytest.approx(best)
+
+
+def test_labelings_that_agree_are_their_combination() -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 4, 60)
+    labels = np.column_stack([rng.permutation(4)[truth] for _ in range(3)])
+    assert adjusted_rand_index(truth, combine(labels, 4)) == 1.0
+
+
+def test_weights_of_classes_count() -> None:
+    """A large class outvotes a small one by its weight, and does not with equal weights."""
+    labels = np.array([[0, 0, 0, 1, 1, 1], [0, 1, 0, 1, 0, 1]]).T
+    heavy = combine(labels, 2, np.array([5.0, 0.1]))
+    assert adjusted_rand_index(labels[:, 0], heavy) == 1.0
+    other = combine(labels, 2, np.array([0.1, 5.0]))
+    assert adjusted_rand_index(labels[:, 1], other) == 1.0

@@ -19,7 +19,156 @@ from sidelight.cluster.balanced._populate import populate, refine
 from sidelight.cluster.balanced._sample_size import sample_size
 from sidelight.exceptions import ConstraintWarning, SidelightError
 
+# ------------------------------------------------------------------ the estimator
+
+
+@pytest.fixture(scope="module")
+def uneven():
+    return make_blobs([200, 60, 25, 15], n_features=3, cluster_std=2.0, random_state=0)
+
+
+@pytest.mark.parametrize("assignment", ["stable", "flow"])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("balance", [0.0, 0.5, 0.9, 1.0])
+def test_the_minimum_always_holds(uneven, assignment, metric, balance):
+    X, _ = uneven
+    for seed, size in enumerate((None, 20, 150)):
+        model = BalancedKMeans(
+            6,
+            balance=balance,
+            assignment=assignment,
+            metric=metric,
+            sample_size=size,
+            n_init=2,
+            random_state=seed,
+        ).fit(X)
+        assert model.min_size_ == int(balance * 50)
+        assert model.cluster_sizes_.min() >= model.min_size_
+        assert model.cluster_sizes_.sum() == len(X)
+        assert np.all(np.diff(model.history_) <= 1e-9 * model.history_[0])
+
+
+def test_strict_balance_with_the_gap_of_the_chapter():
+    rng = np.random.default_rng(0)
+    X = np.r_[rng.normal(size=(85, 2)), rng.normal(size=(15, 2)) + 20]
+    model = BalancedKMeans(2, min_size=50, sample_size=80, random_state=0).fit(X)
+    assert list(model.cluster_sizes_) == [50, 50]
+
+
+@pytest.mark.parametrize(("metric", "plain"), [("euclidean", KMeans), ("cosine", SphericalKMeans)])
+def test_without_a_minimum_it_is_plain_kmeans(uneven, metric, plain):
+    X, _ = uneven
+    ours = BalancedKMeans(5, balance=0, metric=metric, init=X[:5], tol=0).fit(X)
+    theirs = plain(5, init=X[:5], tol=0).fit(X)
+    np.testing.assert_array_equal(ours.labels_, theirs.labels_)
+    assert ours.objective_ == pytest.approx(theirs.objective_)
+    assert ours.n_sampled_ == len(X)
+
+
+def test_flow_is_no_dearer_at_the_same_start(uneven):
+    X, _ = uneven
+    stable, flow = (
+        BalancedKMeans(6, balance=1, assignment=a, n_init=8, random_state=0).fit(X).objective_
+        for a in ("stable", "flow")
+    )
+    assert flow <= stable * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_equal_sizes_by_default_are_as_cheap_as_the_best_of_all_partitions(seed):
+    X = np.random.default_rng(seed).exponential(size=(9, 2)) ** 2
+    model = BalancedKMeans(3, balance=1, n_init=60, random_state=0).fit(X)
+
+    def spread(rows):
+        return ((X[rows] - X[rows].mean(axis=0)) ** 2).sum()
+
+    best = min(
+        spread([0, *pair]) + spread(list(second)) + spread(sorted(rest - set(second)))
+        for pair in itertools.combinations(range(1, 9), 2)
+        for rest in [set(range(1, 9)) - set(pair)]
+        for second in itertools.combinations(sorted(rest), 3)
+    )
+    assert model.objective_ == pytest.approx(best)
+
+
+def test_objective_belongs_to_labels_and_centres():
+    X = load_digits().data[:600]
+    model = BalancedKMeans(10, balance=1.0, n_init=1, random_state=0).fit(X)
+    gaps = X - model.cluster_centers_[model.labels_]
+    assert model.objective_ == pytest.approx(np.sum(gaps**2))
+    cosine = BalancedKMeans(10, balance=1.0, metric="cosine", n_init=1, random_state=0).fit(X)
+    Z = X / np.linalg.norm(X, axis=1, keepdims=True)
+    assert cosine.objective_ == pytest.approx(
+        np.sum(1 - np.sum(Z * cosine.cluster_centers_[cosine.labels_], axis=1))
+    )
+    np.testing.assert_allclose(np.linalg.norm(cosine.cluster_centers_, axis=1), 1)
+
+
+@pytest.mark.parametrize("assignment", ["stable", "flow"])
+def test_sparse_equals_dense(uneven, assignment):
+    X, _ = uneven
+    params = {"balance": 1.0, "n_init": 1, "assignment": assignment, "random_state": 0}
+    dense = BalancedKMeans(4, **params).fit(X)
+    thin = BalancedKMeans(4, **params).fit(sparse.csr_array(X))
+    np.testing.assert_array_equal(dense.labels_, thin.labels_)
+
+
+@pytest.mark.parametrize("assignment", ["stable", "flow"])
+def test_new_rows_without_and_with_balance(uneven, assignment):
+    X, _ = uneven
+    model = BalancedKMeans(4, balance=1.0, assignment=assignment, random_state=0).fit(X)
+    new = np.random.default_rng(0).normal(size=(40, 3))
+    nearest = np.argmin(model.transform(new), axis=1)
+    np.testing.assert_array_equal(model.predict(new), nearest)
+    assert list(np.bincount(model.predict_sized(new))) == [10, 10, 10, 10]
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"min_size": 101}, "add up to 303, more than the 300 rows: ask for at most 100"),
+        ({"min_size": [1, 2, 3]}, "min_size must be a number"),
+        ({"min_size": -1}, "min_size must be a number of at least 0"),
+        ({"balance": 1.2}, "balance must be a number of at least 0 and at most 1"),
+        ({"balance": "much"}, "balance must be a number of at least 0 and at most 1"),
+        ({"sample_size": 2}, "sample_size must be at least n_clusters"),
+        ({"confidence": 0}, "confidence"),
+        ({"metric": "manhattan"}, "metric"),
+        ({"assignment": "greedy"}, "assignment"),
+        ({"init": "perturb"}, "init must be"),
+    ],
+)
+def test_bad_parameters(uneven, params, message):
+    with pytest.raises(ValueError, match=message):
+        BalancedKMeans(3, **params).fit(uneven[0])
+
+
+BOTH = pytest.mark.parametrize("method", [BalancedKMeans, SoftBalancedKMeans])
+
+
+@BOTH
+def test_zero_rows_matter_for_directions_only(uneven, method):
+    X = uneven[0].copy()
+    X[7] = 0
+    method(3, n_init=1, random_state=0).fit(X)
+    with pytest.raises(SidelightError, match="Row 7 is all zeros"):
+        method(3, metric="cosine").fit(X)
+
+
+@BOTH
+def test_constraints_are_counted_not_used(uneven, method):
+    X, y = uneven
+    known = Constraints.sample(y, 100, random_state=0)
+    with pytest.warns(ConstraintWarning, match="SizeConstrainedKMeans uses sizes and pairs"):
+        model = method(4, random_state=0).fit(X, constraints=known)
+    assert model.n_violations_ == known.violations(model.labels_).n > 0
+
+
+# --- what it is made of ---
+
+
 # ------------------------------------------------------------------ how many rows to sample
+
 
 CONFIDENCES = [1 - 10.0**-d for d in range(1, 6)]
 
@@ -201,150 +350,8 @@ def test_two_clusters_exchange_until_it_is_the_optimum():
 # ------------------------------------------------------------------ the estimator
 
 
-@pytest.fixture(scope="module")
-def uneven():
-    return make_blobs([200, 60, 25, 15], n_features=3, cluster_std=2.0, random_state=0)
-
-
-@pytest.mark.parametrize("assignment", ["stable", "flow"])
-@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-@pytest.mark.parametrize("balance", [0.0, 0.5, 0.9, 1.0])
-def test_the_minimum_always_holds(uneven, assignment, metric, balance):
-    X, _ = uneven
-    for seed, size in enumerate((None, 20, 150)):
-        model = BalancedKMeans(
-            6,
-            balance=balance,
-            assignment=assignment,
-            metric=metric,
-            sample_size=size,
-            n_init=2,
-            random_state=seed,
-        ).fit(X)
-        assert model.min_size_ == int(balance * 50)
-        assert model.cluster_sizes_.min() >= model.min_size_
-        assert model.cluster_sizes_.sum() == len(X)
-        assert np.all(np.diff(model.history_) <= 1e-9 * model.history_[0])
-
-
-def test_strict_balance_with_the_gap_of_the_chapter():
-    rng = np.random.default_rng(0)
-    X = np.r_[rng.normal(size=(85, 2)), rng.normal(size=(15, 2)) + 20]
-    model = BalancedKMeans(2, min_size=50, sample_size=80, random_state=0).fit(X)
-    assert list(model.cluster_sizes_) == [50, 50]
-
-
-@pytest.mark.parametrize(("metric", "plain"), [("euclidean", KMeans), ("cosine", SphericalKMeans)])
-def test_without_a_minimum_it_is_plain_kmeans(uneven, metric, plain):
-    X, _ = uneven
-    ours = BalancedKMeans(5, balance=0, metric=metric, init=X[:5], tol=0).fit(X)
-    theirs = plain(5, init=X[:5], tol=0).fit(X)
-    np.testing.assert_array_equal(ours.labels_, theirs.labels_)
-    assert ours.objective_ == pytest.approx(theirs.objective_)
-    assert ours.n_sampled_ == len(X)
-
-
-def test_flow_is_no_dearer_at_the_same_start(uneven):
-    X, _ = uneven
-    stable, flow = (
-        BalancedKMeans(6, balance=1, assignment=a, n_init=8, random_state=0).fit(X).objective_
-        for a in ("stable", "flow")
-    )
-    assert flow <= stable * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_equal_sizes_by_default_are_as_cheap_as_the_best_of_all_partitions(seed):
-    X = np.random.default_rng(seed).exponential(size=(9, 2)) ** 2
-    model = BalancedKMeans(3, balance=1, n_init=60, random_state=0).fit(X)
-
-    def spread(rows):
-        return ((X[rows] - X[rows].mean(axis=0)) ** 2).sum()
-
-    best = min(
-        spread([0, *pair]) + spread(list(second)) + spread(sorted(rest - set(second)))
-        for pair in itertools.combinations(range(1, 9), 2)
-        for rest in [set(range(1, 9)) - set(pair)]
-        for second in itertools.combinations(sorted(rest), 3)
-    )
-    assert model.objective_ == pytest.approx(best)
-
-
 def test_the_sample_has_the_promised_size():
     X = np.random.default_rng(0).normal(size=(20_000, 2))
     model = BalancedKMeans(5, balance=0.8, n_init=1, random_state=0).fit(X)
     assert model.n_sampled_ == sample_size(5, 50, 20_000 / 3200, confidence=0.99) < 1000
     assert model.cluster_sizes_.min() >= 3200
-
-
-def test_objective_belongs_to_labels_and_centres():
-    X = load_digits().data[:600]
-    model = BalancedKMeans(10, balance=1.0, n_init=1, random_state=0).fit(X)
-    gaps = X - model.cluster_centers_[model.labels_]
-    assert model.objective_ == pytest.approx(np.sum(gaps**2))
-    cosine = BalancedKMeans(10, balance=1.0, metric="cosine", n_init=1, random_state=0).fit(X)
-    Z = X / np.linalg.norm(X, axis=1, keepdims=True)
-    assert cosine.objective_ == pytest.approx(
-        np.sum(1 - np.sum(Z * cosine.cluster_centers_[cosine.labels_], axis=1))
-    )
-    np.testing.assert_allclose(np.linalg.norm(cosine.cluster_centers_, axis=1), 1)
-
-
-@pytest.mark.parametrize("assignment", ["stable", "flow"])
-def test_sparse_equals_dense(uneven, assignment):
-    X, _ = uneven
-    params = {"balance": 1.0, "n_init": 1, "assignment": assignment, "random_state": 0}
-    dense = BalancedKMeans(4, **params).fit(X)
-    thin = BalancedKMeans(4, **params).fit(sparse.csr_array(X))
-    np.testing.assert_array_equal(dense.labels_, thin.labels_)
-
-
-@pytest.mark.parametrize("assignment", ["stable", "flow"])
-def test_new_rows_without_and_with_balance(uneven, assignment):
-    X, _ = uneven
-    model = BalancedKMeans(4, balance=1.0, assignment=assignment, random_state=0).fit(X)
-    new = np.random.default_rng(0).normal(size=(40, 3))
-    nearest = np.argmin(model.transform(new), axis=1)
-    np.testing.assert_array_equal(model.predict(new), nearest)
-    assert list(np.bincount(model.predict_sized(new))) == [10, 10, 10, 10]
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"min_size": 101}, "add up to 303, more than the 300 rows: ask for at most 100"),
-        ({"min_size": [1, 2, 3]}, "min_size must be a number"),
-        ({"min_size": -1}, "min_size must be a number of at least 0"),
-        ({"balance": 1.2}, "balance must be a number of at least 0 and at most 1"),
-        ({"balance": "much"}, "balance must be a number of at least 0 and at most 1"),
-        ({"sample_size": 2}, "sample_size must be at least n_clusters"),
-        ({"confidence": 0}, "confidence"),
-        ({"metric": "manhattan"}, "metric"),
-        ({"assignment": "greedy"}, "assignment"),
-        ({"init": "perturb"}, "init must be"),
-    ],
-)
-def test_bad_parameters(uneven, params, message):
-    with pytest.raises(ValueError, match=message):
-        BalancedKMeans(3, **params).fit(uneven[0])
-
-
-BOTH = pytest.mark.parametrize("method", [BalancedKMeans, SoftBalancedKMeans])
-
-
-@BOTH
-def test_zero_rows_matter_for_directions_only(uneven, method):
-    X = uneven[0].copy()
-    X[7] = 0
-    method(3, n_init=1, random_state=0).fit(X)
-    with pytest.raises(SidelightError, match="Row 7 is all zeros"):
-        method(3, metric="cosine").fit(X)
-
-
-@BOTH
-def test_constraints_are_counted_not_used(uneven, method):
-    X, y = uneven
-    known = Constraints.sample(y, 100, random_state=0)
-    with pytest.warns(ConstraintWarning, match="SizeConstrainedKMeans uses sizes and pairs"):
-        model = method(4, random_state=0).fit(X, constraints=known)
-    assert model.n_violations_ == known.violations(model.labels_).n > 0

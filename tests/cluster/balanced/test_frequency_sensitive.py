@@ -36,83 +36,6 @@ def topics():
     return np.array([rng.multinomial(60, p) for p in mixture]).astype(float), y
 
 
-def scores(cosines, counts, gamma, memory, d):
-    """Equation (8.10), tempered."""
-    return (1 + cosines) / counts**gamma - gamma * np.log(counts) / (memory * d)
-
-
-# ------------------------------------------------------------------ the rule
-
-
-@pytest.mark.parametrize("gamma", [0.0, 0.1, 1.0])
-def test_all_rows_at_once(topics, gamma):
-    X = unit(topics[0])
-    centers, counts = X[:7], np.array([3.0, 200.0, 50.0, 1.0, 80.0, 90.0, 176.0])
-    rule = WinnerRule(gamma, 600.0, X.shape[1])
-    found = rule.label(as_rows(X), centers, counts)
-    expected = scores(X @ centers.T, counts, gamma, 600.0, X.shape[1])
-    np.testing.assert_array_equal(found, np.argmax(expected, axis=1))
-
-
-@pytest.mark.parametrize("gamma", [0.1, 1.0, 3.0])
-def test_equal_sizes_leave_the_cosine_to_decide(topics, gamma):
-    X = unit(topics[0])
-    found = WinnerRule(gamma, 600.0, 120).label(as_rows(X), X[:6], np.full(6, 100.0))
-    np.testing.assert_array_equal(found, np.argmax(X @ X[:6].T, axis=1))
-
-
-def test_counts_after_every_row_written_out(topics):
-    X = unit(topics[0])[:200]
-    centers, counts = X[:5], np.full(5, 40.0)
-    order = np.random.default_rng(1).permutation(200)
-    rule = WinnerRule(1.0, 200.0, X.shape[1])
-    labels, after = rule.label_in_order(as_rows(X), centers, counts, order)
-    expected = np.empty(200, dtype=int)
-    for i in order:
-        h = np.argmax(scores(X[i] @ centers.T, counts, 1.0, 200.0, X.shape[1]))
-        expected[i] = h
-        counts = counts * (1 - 1 / 200)
-        counts[h] += 1
-    np.testing.assert_array_equal(labels, expected)
-    np.testing.assert_allclose(after, counts)
-    assert after.sum() == pytest.approx(200)
-
-
-@pytest.mark.parametrize("memory", [30.0, 500.0, np.inf])
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_a_stream_written_out(topics, memory, kind):
-    X = unit(topics[0])[:150]
-    k, d = 4, X.shape[1]
-    fade = 1 - 1 / memory
-    counts, sums, expected = np.zeros(0), np.zeros((0, d)), []
-    for x in X:
-        centers = unit(sums) if len(sums) else sums
-        if len(counts) < k and (len(counts) == 0 or np.max(centers @ x) < 1 - 1e-12):
-            h = len(counts)
-            counts, sums = np.r_[counts, 0.0], np.r_[sums, np.zeros((1, d))]
-        else:
-            h = int(np.argmax(scores(centers @ x, counts, 1.0, memory, d)))
-        counts, sums = fade * counts, fade * sums
-        counts[h] += 1
-        sums[h] += x
-        expected.append(h)
-    stream = Stream.empty(k, d)
-    labels = stream.feed(kind(X), WinnerRule(1.0, memory, d))
-    np.testing.assert_array_equal(labels, expected)
-    np.testing.assert_allclose(stream.counts, counts)
-    np.testing.assert_allclose(stream.centers(float), unit(sums), atol=1e-12)
-
-
-def test_a_long_stream_with_a_short_memory_stays_in_range():
-    rng = np.random.default_rng(0)
-    stream, rule = Stream.empty(3, 4), WinnerRule(1.0, 2.0, 4)  # (1/2)^3000 is no float any more
-    X = unit(rng.normal(size=(3000, 4)))
-    stream.feed(X, rule)
-    assert stream.counts.sum() == pytest.approx(2)
-    assert np.isfinite(stream.centers(float)).all()
-    np.testing.assert_allclose(np.linalg.norm(stream.sums, axis=0) ** 2, stream.squares, rtol=1e-6)
-
-
 # ------------------------------------------------------------------ fitting
 
 
@@ -125,19 +48,6 @@ def test_without_sizes_it_is_spherical_kmeans(topics, mode):
     np.testing.assert_allclose(ours.cluster_centers_, plain.cluster_centers_, atol=1e-12)
     assert ours.mean_cosine_ == pytest.approx(plain.mean_cosine_)
     assert ours.converged_
-
-
-def test_without_sizes_a_pass_is_a_step_of_spherical_kmeans(topics):
-    X = unit(topics[0])
-    source = as_rows(X)
-    rule = WinnerRule(0.0, float(len(X)), X.shape[1])
-    step = Batch(source, rule, 0.1)
-    after_three = step(CompetitionState(X[:6], np.full(6, 100.0)))
-    for _ in range(2):
-        after_three = step(after_three.following)
-    plain = SphericalKMeans(6, init=X[:6], tol=0, max_iter=2).fit(X)
-    np.testing.assert_array_equal(after_three.labels, plain.labels_)
-    np.testing.assert_allclose(after_three.centers, plain.cluster_centers_, atol=1e-12)
 
 
 def test_the_order_of_the_rows_does_not_matter_in_batch_mode(topics):
@@ -255,17 +165,6 @@ def test_one_cluster_with_endless_memory_is_the_mean_direction(topics):
         assert model.effective_counts_ == pytest.approx([stop])
 
 
-def test_with_endless_memory_a_stream_is_one_pass_over_the_batch(topics):
-    # In its limit: L = inf, and the same start, labels and sums as one incremental pass.
-    X = unit(topics[0])
-    rule = WinnerRule(1.0, np.inf, X.shape[1])
-    one_pass = Incremental(as_rows(X), rule)(Stream.of(X[:5], np.ones(5)))
-    model = FrequencySensitiveKMeans(5, memory=np.inf, init=X[:5], mode="streaming").partial_fit(X)
-    np.testing.assert_array_equal(model.labels_, one_pass.labels)
-    sums = np.array([X[:5][h] + X[one_pass.labels == h].sum(axis=0) for h in range(5)])
-    np.testing.assert_allclose(model.cluster_centers_, unit(sums), atol=1e-12)
-
-
 def test_centres_follow_a_drift_within_the_memory():
     rng = np.random.default_rng(0)
     before, after = unit(rng.normal(size=(2, 3, 20)).reshape(6, 20)).reshape(2, 3, 20)
@@ -296,18 +195,6 @@ def test_fewer_directions_than_clusters_so_far():
     assert list(model.predict([[3.0, 1.0]])) == [0]
     model.partial_fit([[-1.0, 0.0], [0.0, -1.0]])
     assert list(model.labels_) == [2, 3]
-
-
-def test_partial_passes_change_counts_only_within_a_pass(topics):
-    X = unit(topics[0])
-    source, order = as_rows(X), np.arange(len(X))
-    rule = WinnerRule(1.0, float(len(X)), X.shape[1])
-    step = Partial(source, rule, order)
-    first = step(CompetitionState(X[:5], np.full(5, 120.0)))
-    second = step(first.following)
-    np.testing.assert_array_equal(first.centers, X[:5])
-    sums = np.array([X[first.labels == h].sum(axis=0) for h in range(5)])
-    np.testing.assert_allclose(second.centers, unit(sums), atol=1e-12)
 
 
 # ------------------------------------------------------------------ bad input
@@ -344,3 +231,125 @@ def test_constraints_are_counted_not_used(topics):
     with pytest.warns(ConstraintWarning, match="HMRFKMeans"):
         model = FrequencySensitiveKMeans(10, random_state=0).fit(X, constraints=known)
     assert model.n_violations_ == known.violations(model.labels_).n > 0
+
+
+# --- what it is made of ---
+
+
+def scores(cosines, counts, gamma, memory, d):
+    """Equation (8.10), tempered."""
+    return (1 + cosines) / counts**gamma - gamma * np.log(counts) / (memory * d)
+
+
+# ------------------------------------------------------------------ the rule
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.1, 1.0])
+def test_all_rows_at_once(topics, gamma):
+    X = unit(topics[0])
+    centers, counts = X[:7], np.array([3.0, 200.0, 50.0, 1.0, 80.0, 90.0, 176.0])
+    rule = WinnerRule(gamma, 600.0, X.shape[1])
+    found = rule.label(as_rows(X), centers, counts)
+    expected = scores(X @ centers.T, counts, gamma, 600.0, X.shape[1])
+    np.testing.assert_array_equal(found, np.argmax(expected, axis=1))
+
+
+@pytest.mark.parametrize("gamma", [0.1, 1.0, 3.0])
+def test_equal_sizes_leave_the_cosine_to_decide(topics, gamma):
+    X = unit(topics[0])
+    found = WinnerRule(gamma, 600.0, 120).label(as_rows(X), X[:6], np.full(6, 100.0))
+    np.testing.assert_array_equal(found, np.argmax(X @ X[:6].T, axis=1))
+
+
+def test_counts_after_every_row_written_out(topics):
+    X = unit(topics[0])[:200]
+    centers, counts = X[:5], np.full(5, 40.0)
+    order = np.random.default_rng(1).permutation(200)
+    rule = WinnerRule(1.0, 200.0, X.shape[1])
+    labels, after = rule.label_in_order(as_rows(X), centers, counts, order)
+    expected = np.empty(200, dtype=int)
+    for i in order:
+        h = np.argmax(scores(X[i] @ centers.T, counts, 1.0, 200.0, X.shape[1]))
+        expected[i] = h
+        counts = counts * (1 - 1 / 200)
+        counts[h] += 1
+    np.testing.assert_array_equal(labels, expected)
+    np.testing.assert_allclose(after, counts)
+    assert after.sum() == pytest.approx(200)
+
+
+@pytest.mark.parametrize("memory", [30.0, 500.0, np.inf])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_a_stream_written_out(topics, memory, kind):
+    X = unit(topics[0])[:150]
+    k, d = 4, X.shape[1]
+    fade = 1 - 1 / memory
+    counts, sums, expected = np.zeros(0), np.zeros((0, d)), []
+    for x in X:
+        centers = unit(sums) if len(sums) else sums
+        if len(counts) < k and (len(counts) == 0 or np.max(centers @ x) < 1 - 1e-12):
+            h = len(counts)
+            counts, sums = np.r_[counts, 0.0], np.r_[sums, np.zeros((1, d))]
+        else:
+            h = int(np.argmax(scores(centers @ x, counts, 1.0, memory, d)))
+        counts, sums = fade * counts, fade * sums
+        counts[h] += 1
+        sums[h] += x
+        expected.append(h)
+    stream = Stream.empty(k, d)
+    labels = stream.feed(kind(X), WinnerRule(1.0, memory, d))
+    np.testing.assert_array_equal(labels, expected)
+    np.testing.assert_allclose(stream.counts, counts)
+    np.testing.assert_allclose(stream.centers(float), unit(sums), atol=1e-12)
+
+
+def test_a_long_stream_with_a_short_memory_stays_in_range():
+    rng = np.random.default_rng(0)
+    stream, rule = Stream.empty(3, 4), WinnerRule(1.0, 2.0, 4)  # (1/2)^3000 is no float any more
+    X = unit(rng.normal(size=(3000, 4)))
+    stream.feed(X, rule)
+    assert stream.counts.sum() == pytest.approx(2)
+    assert np.isfinite(stream.centers(float)).all()
+    np.testing.assert_allclose(np.linalg.norm(stream.sums, axis=0) ** 2, stream.squares, rtol=1e-6)
+
+
+# ------------------------------------------------------------------ fitting
+
+
+def test_without_sizes_a_pass_is_a_step_of_spherical_kmeans(topics):
+    X = unit(topics[0])
+    source = as_rows(X)
+    rule = WinnerRule(0.0, float(len(X)), X.shape[1])
+    step = Batch(source, rule, 0.1)
+    after_three = step(CompetitionState(X[:6], np.full(6, 100.0)))
+    for _ in range(2):
+        after_three = step(after_three.following)
+    plain = SphericalKMeans(6, init=X[:6], tol=0, max_iter=2).fit(X)
+    np.testing.assert_array_equal(after_three.labels, plain.labels_)
+    np.testing.assert_allclose(after_three.centers, plain.cluster_centers_, atol=1e-12)
+
+
+# ------------------------------------------------------------------ streams
+
+
+def test_with_endless_memory_a_stream_is_one_pass_over_the_batch(topics):
+    # In its limit: L = inf, and the same start, labels and sums as one incremental pass.
+    X = unit(topics[0])
+    rule = WinnerRule(1.0, np.inf, X.shape[1])
+    one_pass = Incremental(as_rows(X), rule)(Stream.of(X[:5], np.ones(5)))
+    model = FrequencySensitiveKMeans(5, memory=np.inf, init=X[:5], mode="streaming").partial_fit(X)
+    np.testing.assert_array_equal(model.labels_, one_pass.labels)
+    sums = np.array([X[:5][h] + X[one_pass.labels == h].sum(axis=0) for h in range(5)])
+    np.testing.assert_allclose(model.cluster_centers_, unit(sums), atol=1e-12)
+
+
+def test_partial_passes_change_counts_only_within_a_pass(topics):
+    X = unit(topics[0])
+    source, order = as_rows(X), np.arange(len(X))
+    rule = WinnerRule(1.0, float(len(X)), X.shape[1])
+    step = Partial(source, rule, order)
+    first = step(CompetitionState(X[:5], np.full(5, 120.0)))
+    second = step(first.following)
+    np.testing.assert_array_equal(first.centers, X[:5])
+    sums = np.array([X[first.labels == h].sum(axis=0) for h in range(5)])
+    np.testing.assert_allclose(second.centers, unit(sums), atol=1e-12)

@@ -24,6 +24,101 @@ def objective(P, costs, shares, T, weights=1.0):
     return float(np.sum(np.reshape(weights, (-1, 1)) * terms))
 
 
+# ------------------------------------------------------------------ the estimator
+
+
+@pytest.fixture(scope="module")
+def uneven():
+    return make_blobs([120, 60, 25, 15], n_features=3, cluster_std=2.0, random_state=0)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("temperature", [1.0, 0.1, 0.01, 0.001])
+def test_sums_are_exact_and_the_objective_never_rises(uneven, metric, temperature):
+    X, _ = uneven
+    model = SoftBalancedKMeans(
+        5, temperature=temperature, metric=metric, n_init=2, tol=1e-8, random_state=0
+    ).fit(X)
+    np.testing.assert_allclose(model.memberships_.sum(axis=0), len(X) / 5, rtol=1e-8)
+    np.testing.assert_allclose(model.memberships_.sum(axis=1), 1)
+    assert np.all(np.diff(model.history_) <= 1e-9 * model.history_[0])
+    np.testing.assert_array_equal(model.labels_, np.argmax(model.memberships_, axis=1))
+    scale = 1.0 if metric == "cosine" else np.sum(X.var(axis=0))
+    assert model.temperature_ == pytest.approx(scale * temperature)
+    distances = model.transform(X) if metric == "cosine" else model.transform(X) ** 2
+    expected = objective(model.memberships_, distances, equal(5), model.temperature_)
+    assert model.objective_ == pytest.approx(expected, rel=1e-6)
+    assert model.inertia_ == pytest.approx(np.sum(model.memberships_ * distances))
+
+
+def test_centres_are_means_by_membership(uneven):
+    X, _ = uneven
+    model = SoftBalancedKMeans(4, temperature=0.1, tol=1e-14, random_state=0).fit(X)
+    P = model.memberships_
+    np.testing.assert_allclose(model.cluster_centers_, P.T @ X / P.sum(axis=0)[:, None], atol=1e-5)
+
+
+def test_target_sizes_of_any_kind(uneven):
+    X, _ = uneven
+    for sizes in ([120, 60, 25, 15], [0.5, 0.3, 0.1, 0.1], [8, 4, 2, 1]):
+        model = SoftBalancedKMeans(4, target_sizes=sizes, n_init=1, random_state=0).fit(X)
+        np.testing.assert_allclose(
+            model.memberships_.sum(axis=0), len(X) * np.array(sizes) / np.sum(sizes), rtol=1e-8
+        )
+
+
+def test_sample_weight_is_repetition(uneven):
+    X, _ = uneven
+    times = np.random.default_rng(0).integers(0, 3, len(X))
+    weighted = SoftBalancedKMeans(4, random_state=0).fit(X, sample_weight=times)
+    repeated = SoftBalancedKMeans(4, random_state=0).fit(np.repeat(X, times, axis=0))
+    np.testing.assert_allclose(weighted.cluster_centers_, repeated.cluster_centers_, rtol=1e-6)
+    np.testing.assert_allclose(times @ weighted.memberships_, times.sum() / 4, rtol=1e-8)
+
+
+def test_units_do_not_matter(uneven):
+    X, _ = uneven
+    plain = SoftBalancedKMeans(4, random_state=0).fit(X)
+    scaled = SoftBalancedKMeans(4, random_state=0).fit(1024 * X)
+    np.testing.assert_allclose(plain.memberships_, scaled.memberships_, atol=1e-8)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_sparse_equals_dense(uneven, metric):
+    X, _ = uneven
+    params = {"metric": metric, "init": X[[0, 130, 190, 215]]}
+    dense = SoftBalancedKMeans(4, **params).fit(X)
+    thin = SoftBalancedKMeans(4, **params).fit(sparse.csr_array(X))
+    np.testing.assert_allclose(dense.cluster_centers_, thin.cluster_centers_, atol=1e-9)
+    np.testing.assert_allclose(dense.memberships_, thin.memberships_, atol=1e-7)
+
+
+def test_new_rows_without_and_with_multipliers(uneven):
+    X, _ = uneven
+    model = SoftBalancedKMeans(4, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.predict(X), np.argmin(model.transform(X), axis=1))
+    np.testing.assert_array_equal(model.predict_sized(X), model.labels_)
+    assert np.any(model.predict(X) != model.labels_)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"temperature": 0.0}, "temperature must be a finite number above 0"),
+        ({"start_temperature": -1.0}, "must be a finite number above 0"),
+        ({"target_sizes": [1, 2]}, "for each of the 3 clusters"),
+        ({"target_sizes": [1, 0, 2]}, "above 0"),
+        ({"metric": "manhattan"}, "metric"),
+    ],
+)
+def test_bad_parameters(uneven, params, message):
+    with pytest.raises(ValueError, match=message):
+        SoftBalancedKMeans(3, **params).fit(uneven[0])
+
+
+# --- what it is made of ---
+
+
 def sinkhorn(costs, shares, T, rounds=20_000):
     """The textbook iteration on the kernel, with row and column scalings."""
     K = np.exp(-(costs - costs.min(axis=1, keepdims=True)) / T)
@@ -164,95 +259,3 @@ def test_failure_to_balance_is_told(monkeypatch):
     with pytest.warns(UserWarning, match="sums of the memberships are off by"):
         model = SoftBalancedKMeans(4, n_init=1, random_state=0).fit(X)
     assert not model.converged_
-
-
-# ------------------------------------------------------------------ the estimator
-
-
-@pytest.fixture(scope="module")
-def uneven():
-    return make_blobs([120, 60, 25, 15], n_features=3, cluster_std=2.0, random_state=0)
-
-
-@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-@pytest.mark.parametrize("temperature", [1.0, 0.1, 0.01, 0.001])
-def test_sums_are_exact_and_the_objective_never_rises(uneven, metric, temperature):
-    X, _ = uneven
-    model = SoftBalancedKMeans(
-        5, temperature=temperature, metric=metric, n_init=2, tol=1e-8, random_state=0
-    ).fit(X)
-    np.testing.assert_allclose(model.memberships_.sum(axis=0), len(X) / 5, rtol=1e-8)
-    np.testing.assert_allclose(model.memberships_.sum(axis=1), 1)
-    assert np.all(np.diff(model.history_) <= 1e-9 * model.history_[0])
-    np.testing.assert_array_equal(model.labels_, np.argmax(model.memberships_, axis=1))
-    scale = 1.0 if metric == "cosine" else np.sum(X.var(axis=0))
-    assert model.temperature_ == pytest.approx(scale * temperature)
-    distances = model.transform(X) if metric == "cosine" else model.transform(X) ** 2
-    expected = objective(model.memberships_, distances, equal(5), model.temperature_)
-    assert model.objective_ == pytest.approx(expected, rel=1e-6)
-    assert model.inertia_ == pytest.approx(np.sum(model.memberships_ * distances))
-
-
-def test_centres_are_means_by_membership(uneven):
-    X, _ = uneven
-    model = SoftBalancedKMeans(4, temperature=0.1, tol=1e-14, random_state=0).fit(X)
-    P = model.memberships_
-    np.testing.assert_allclose(model.cluster_centers_, P.T @ X / P.sum(axis=0)[:, None], atol=1e-5)
-
-
-def test_target_sizes_of_any_kind(uneven):
-    X, _ = uneven
-    for sizes in ([120, 60, 25, 15], [0.5, 0.3, 0.1, 0.1], [8, 4, 2, 1]):
-        model = SoftBalancedKMeans(4, target_sizes=sizes, n_init=1, random_state=0).fit(X)
-        np.testing.assert_allclose(
-            model.memberships_.sum(axis=0), len(X) * np.array(sizes) / np.sum(sizes), rtol=1e-8
-        )
-
-
-def test_sample_weight_is_repetition(uneven):
-    X, _ = uneven
-    times = np.random.default_rng(0).integers(0, 3, len(X))
-    weighted = SoftBalancedKMeans(4, random_state=0).fit(X, sample_weight=times)
-    repeated = SoftBalancedKMeans(4, random_state=0).fit(np.repeat(X, times, axis=0))
-    np.testing.assert_allclose(weighted.cluster_centers_, repeated.cluster_centers_, rtol=1e-6)
-    np.testing.assert_allclose(times @ weighted.memberships_, times.sum() / 4, rtol=1e-8)
-
-
-def test_units_do_not_matter(uneven):
-    X, _ = uneven
-    plain = SoftBalancedKMeans(4, random_state=0).fit(X)
-    scaled = SoftBalancedKMeans(4, random_state=0).fit(1024 * X)
-    np.testing.assert_allclose(plain.memberships_, scaled.memberships_, atol=1e-8)
-
-
-@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-def test_sparse_equals_dense(uneven, metric):
-    X, _ = uneven
-    params = {"metric": metric, "init": X[[0, 130, 190, 215]]}
-    dense = SoftBalancedKMeans(4, **params).fit(X)
-    thin = SoftBalancedKMeans(4, **params).fit(sparse.csr_array(X))
-    np.testing.assert_allclose(dense.cluster_centers_, thin.cluster_centers_, atol=1e-9)
-    np.testing.assert_allclose(dense.memberships_, thin.memberships_, atol=1e-7)
-
-
-def test_new_rows_without_and_with_multipliers(uneven):
-    X, _ = uneven
-    model = SoftBalancedKMeans(4, random_state=0).fit(X)
-    np.testing.assert_array_equal(model.predict(X), np.argmin(model.transform(X), axis=1))
-    np.testing.assert_array_equal(model.predict_sized(X), model.labels_)
-    assert np.any(model.predict(X) != model.labels_)
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"temperature": 0.0}, "temperature must be a finite number above 0"),
-        ({"start_temperature": -1.0}, "must be a finite number above 0"),
-        ({"target_sizes": [1, 2]}, "for each of the 3 clusters"),
-        ({"target_sizes": [1, 0, 2]}, "above 0"),
-        ({"metric": "manhattan"}, "metric"),
-    ],
-)
-def test_bad_parameters(uneven, params, message):
-    with pytest.raises(ValueError, match=message):
-        SoftBalancedKMeans(3, **params).fit(uneven[0])

@@ -227,6 +227,26 @@ def test_what_leaves_nothing_is_told():
     assert not stopped.converged_
 
 
+def test_counts_that_are_written_twice_are_added():
+    X, y = corpus_of(2)
+    whole = sparse.csr_array(X)
+    halves = sparse.csr_array(
+        (
+            np.repeat(whole.data / 2, 2),
+            np.repeat(whole.indices, 2),
+            whole.indptr * 2,
+        ),
+        whole.shape,
+    )
+    model = TextCategories(min_documents=2).fit(whole, y)
+    again = TextCategories(min_documents=2).fit(halves, y)
+    np.testing.assert_array_equal(model.labels_, again.labels_)
+    np.testing.assert_allclose(model.seeds_.toarray(), again.seeds_.toarray())
+
+
+# --- what it is made of ---
+
+
 def test_ctrl_c_keeps_the_passes_that_are_done(corpus, monkeypatch):
     from sidelight.cluster.categories import _passes
 
@@ -245,20 +265,3 @@ def test_ctrl_c_keeps_the_passes_that_are_done(corpus, monkeypatch):
     assert model.n_iter_ == 2
     assert not model.converged_
     np.testing.assert_array_equal(model.predict(corpus.data), model.labels_)
-
-
-def test_counts_that_are_written_twice_are_added():
-    X, y = corpus_of(2)
-    whole = sparse.csr_array(X)
-    halves = sparse.csr_array(
-        (
-            np.repeat(whole.data / 2, 2),
-            np.repeat(whole.indices, 2),
-            whole.indptr * 2,
-        ),
-        whole.shape,
-    )
-    model = TextCategories(min_documents=2).fit(whole, y)
-    again = TextCategories(min_documents=2).fit(halves, y)
-    np.testing.assert_array_equal(model.labels_, again.labels_)
-    np.testing.assert_allclose(model.seeds_.toarray(), again.seeds_.toarray())

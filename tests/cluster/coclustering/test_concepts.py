@@ -26,6 +26,18 @@ from sidelight.constraints import CrossLinks, Ordering
 from sidelight.exceptions import SidelightError
 
 
+def test_random_tables_against_brute_force() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        table = rng.random(rng.integers(1, 10, 2)) < rng.random()
+        every = by_brute_force(table)
+        assert every == d_miner(table)
+        assert as_set(mine_concepts(table, min_rows=0, min_columns=0)) == every
+        least = rng.integers(1, 4, 2).tolist()
+        found = mine_concepts(table, min_rows=least[0], min_columns=least[1])
+        assert as_set(found) == non_trivial(every, *least)
+
+
 def test_printed_table() -> None:
     printed = {
         ((0, 2), (0, 2, 3)),
@@ -37,18 +49,6 @@ def test_printed_table() -> None:
     }
     assert as_set(mine_concepts(TOY)) == printed
     assert len(mine_concepts(TOY, min_rows=0, min_columns=0)) == 8
-
-
-def test_random_tables_against_brute_force() -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(200):
-        table = rng.random(rng.integers(1, 10, 2)) < rng.random()
-        every = by_brute_force(table)
-        assert every == d_miner(table)
-        assert as_set(mine_concepts(table, min_rows=0, min_columns=0)) == every
-        least = rng.integers(1, 4, 2).tolist()
-        found = mine_concepts(table, min_rows=least[0], min_columns=least[1])
-        assert as_set(found) == non_trivial(every, *least)
 
 
 def test_many_words_and_either_side_the_longer() -> None:
@@ -170,6 +170,25 @@ def test_too_many_concepts_are_refused_with_advice() -> None:
     assert len(mine_concepts(table, max_concepts=whole)) == whole
 
 
+def test_other_values_are_located() -> None:
+    table = pd.DataFrame(TOY.copy(), index=list("abcdefg"), columns=list("vwxyz"))
+    table.loc["c", "x"] = 3
+    with pytest.raises(SidelightError, match="Row 'c', column 'x' holds 3"):
+        mine_concepts(table)
+
+
+@pytest.mark.parametrize("name", ["min_rows", "min_columns", "max_concepts"])
+def test_bad_sizes(name: str) -> None:
+    with pytest.raises(SidelightError, match=f"{name} must be a whole number"):
+        mine_concepts(TOY, **{name: -1})
+
+
+# --- what it is made of ---
+
+
+# ------------------------------------------------------------------ limits
+
+
 def test_memory_is_a_limit_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_mining, "MAX_BYTES", 16 * 100)
     table = np.random.default_rng(0).random((60, 40)) < 0.4
@@ -192,16 +211,3 @@ def test_ctrl_c_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(KeyboardInterrupt):
         mine_concepts(np.random.default_rng(0).random((60, 40)) < 0.4)
     assert len(calls) == 2
-
-
-def test_other_values_are_located() -> None:
-    table = pd.DataFrame(TOY.copy(), index=list("abcdefg"), columns=list("vwxyz"))
-    table.loc["c", "x"] = 3
-    with pytest.raises(SidelightError, match="Row 'c', column 'x' holds 3"):
-        mine_concepts(table)
-
-
-@pytest.mark.parametrize("name", ["min_rows", "min_columns", "max_concepts"])
-def test_bad_sizes(name: str) -> None:
-    with pytest.raises(SidelightError, match=f"{name} must be a whole number"):
-        mine_concepts(TOY, **{name: -1})

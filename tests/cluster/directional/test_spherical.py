@@ -86,20 +86,6 @@ def test_lengths_of_rows_do_not_matter(directions):
     assert plain.objective_ == scaled.objective_
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_sparse_rows_stay_sparse_and_give_the_same(directions, dtype):
-    X = np.where(np.abs(directions[0]) > 1, directions[0], 0).astype(dtype)
-    X = X[np.any(X != 0, axis=1)]
-    source = UnitRows(as_rows(sparse.csr_array(X)))
-    block = source.take(np.arange(5))
-    assert sparse.issparse(block)
-    np.testing.assert_allclose(block.toarray(), unit(X)[:5], rtol=1e-6)
-    dense = SphericalKMeans(4, init=X[:4]).fit(X)
-    thin = SphericalKMeans(4, init=X[:4]).fit(sparse.csr_array(X))
-    np.testing.assert_array_equal(thin.labels_, dense.labels_)
-    assert thin.cluster_centers_.dtype == dtype
-
-
 def test_sample_weight_is_repetition(directions):
     X, _ = directions
     times = np.random.default_rng(0).integers(0, 3, len(X))
@@ -132,23 +118,6 @@ def test_perturbed_mean_start(directions):
         SphericalKMeans(5, init="perturb").fit(X)
 
 
-def test_rows_that_cancel_leave_the_centre_where_it_was():
-    before = np.array([[0.0, 1.0], [1.0, 0.0]])
-    moved = onto_sphere(np.array([[1e-17, 0.0], [0.0, 3.0]]), before)
-    np.testing.assert_array_equal(moved, [[0.0, 1.0], [0.0, 1.0]])
-    model = SphericalKMeans(1, init=[[0.0, 1.0]]).fit([[1.0, 0.0], [-1.0, 0.0]])
-    assert model.mean_cosine_ == pytest.approx(0)
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.integers(0, 10**6), st.sampled_from([-200, -150, 0, 150, 200]))
-def test_lengths_beyond_the_range_of_squares(seed, power):
-    X = np.random.default_rng(seed).normal(size=(6, 4))
-    np.testing.assert_allclose(
-        row_lengths(X * 10.0**power), np.linalg.norm(X, axis=1) * 10.0**power, rtol=1e-12
-    )
-
-
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_zero_rows_are_named(directions, kind):
     X = directions[0].copy()
@@ -173,3 +142,37 @@ def test_constraints_are_counted_not_used(directions):
         told = SphericalKMeans(3, random_state=0).fit(X, constraints=known)
     np.testing.assert_array_equal(plain.labels_, told.labels_)
     assert told.n_violations_ == known.violations(told.labels_).n > 0
+
+
+# --- what it is made of ---
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_rows_stay_sparse_and_give_the_same(directions, dtype):
+    X = np.where(np.abs(directions[0]) > 1, directions[0], 0).astype(dtype)
+    X = X[np.any(X != 0, axis=1)]
+    source = UnitRows(as_rows(sparse.csr_array(X)))
+    block = source.take(np.arange(5))
+    assert sparse.issparse(block)
+    np.testing.assert_allclose(block.toarray(), unit(X)[:5], rtol=1e-6)
+    dense = SphericalKMeans(4, init=X[:4]).fit(X)
+    thin = SphericalKMeans(4, init=X[:4]).fit(sparse.csr_array(X))
+    np.testing.assert_array_equal(thin.labels_, dense.labels_)
+    assert thin.cluster_centers_.dtype == dtype
+
+
+def test_rows_that_cancel_leave_the_centre_where_it_was():
+    before = np.array([[0.0, 1.0], [1.0, 0.0]])
+    moved = onto_sphere(np.array([[1e-17, 0.0], [0.0, 3.0]]), before)
+    np.testing.assert_array_equal(moved, [[0.0, 1.0], [0.0, 1.0]])
+    model = SphericalKMeans(1, init=[[0.0, 1.0]]).fit([[1.0, 0.0], [-1.0, 0.0]])
+    assert model.mean_cosine_ == pytest.approx(0)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([-200, -150, 0, 150, 200]))
+def test_lengths_beyond_the_range_of_squares(seed, power):
+    X = np.random.default_rng(seed).normal(size=(6, 4))
+    np.testing.assert_allclose(
+        row_lengths(X * 10.0**power), np.linalg.norm(X, axis=1) * 10.0**power, rtol=1e-12
+    )

@@ -25,8 +25,6 @@ from sidelight.engine import as_rows, threads
 from sidelight.evaluation import adjusted_rand_index, purity
 from sidelight.exceptions import ConstraintWarning, SidelightError
 
-PUBLISHED = pytest.mark.parametrize("published", [False, True])
-
 
 def counts(seed: int, n: int = 12, n_terms: int = 9) -> np.ndarray:
     rng = np.random.default_rng(seed)
@@ -35,121 +33,7 @@ def counts(seed: int, n: int = 12, n_terms: int = 9) -> np.ndarray:
     return X
 
 
-def distance(X: np.ndarray, i: int, j: int, gamma: np.ndarray, published: bool) -> float:
-    """D' of two documents, written out."""
-    s, t = X[i].sum(), X[j].sum()
-    a, b = (1 + X[i]) / (s + X.shape[1]), (1 + X[j]) / (t + X.shape[1])
-    m = (a + b) / 2 if published else (s * a + t * b) / (s + t)
-    return float(np.sum(gamma * (s * a * np.log(a / m) + t * b * np.log(b / m))))
-
-
-def loudness(g: np.ndarray) -> np.ndarray:
-    """What a pair says of every term, written out."""
-    return g * np.abs(g).sum() / np.sum(g**2) if g.any() else 0 * g
-
-
-# ------------------------------------------------------------------ the divergence
-
-
-@given(SEEDS)
-@settings(max_examples=30, deadline=None)
-@PUBLISHED
-def test_gradient_by_finite_differences_and_what_a_step_does(published: bool, seed: int) -> None:
-    X = counts(seed)
-    gamma = np.random.default_rng(seed).uniform(0.5, 2, size=X.shape[1])
-    documents = Documents(X, 1, published=published)
-    g = documents.gradient(0, 1)
-    for j in range(X.shape[1]):
-        more = gamma.copy()
-        more[j] += 0.25
-        change = distance(X, 0, 1, more, published) - distance(X, 0, 1, gamma, published)
-        assert change / 0.25 == pytest.approx(g[j], abs=1e-9)
-    here = distance(X, 0, 1, gamma, published)
-    for sign in (1, -1):
-        (pull, _) = documents.pull_of_pairs(np.array([[0, 1]]), np.array([float(sign)]))
-        u = loudness(g)
-        direction = evidence([pull])
-        np.testing.assert_allclose(direction, sign * u / (5 + np.abs(u)), atol=1e-9)
-        after = distance(X, 0, 1, warp(gamma, direction, 0.7), published)
-        assert sign * (after - here) >= -1e-12
-
-
-@given(SEEDS)
-@settings(max_examples=30, deadline=None)
-def test_no_term_joins_with_the_length_weighted_mean(seed: int) -> None:
-    X = counts(seed)
-    assert np.all(Documents(X, 1, published=False).gradient(0, 1) >= -1e-15)
-
-
-def test_jensen_shannon_identity_symmetry_and_zero() -> None:
-    X = counts(5)
-    X[1] = np.roll(X[0], 2)  # the same length
-    documents = Documents(X, 1, published=True)
-    a, b = ((1 + x) / (x.sum() + X.shape[1]) for x in X[:2])
-    divergence = jensenshannon(a, b) ** 2
-    assert documents.gradient(0, 1).sum() == pytest.approx(2 * X[0].sum() * divergence)
-    np.testing.assert_allclose(documents.gradient(2, 3), documents.gradient(3, 2))
-    X[4] = X[5]
-    np.testing.assert_array_equal(Documents(X, 1, published=True).gradient(4, 5), 0)
-
-
-@PUBLISHED
-def test_pairs_add_up_and_rare_terms_are_left_alone(published: bool) -> None:
-    X = counts(7)
-    X[:, 3] = 0
-    X[2, 3] = 4  # in one document only
-    documents = Documents(sparse.csr_matrix(X), 2, published=published)
-    pairs = np.array([[0, 1], [2, 3], [2, 5]])
-    pull, twins = documents.pull_of_pairs(pairs, np.array([1.0, -2.0, 0.5]))
-    said = np.array(
-        [
-            weight * loudness(np.where(documents.learned, documents.gradient(i, j), 0))
-            for (i, j), weight in zip(pairs, [1.0, -2.0, 0.5], strict=True)
-        ]
-    )
-    np.testing.assert_allclose(pull.direction, said.sum(axis=0), atol=1e-12)
-    np.testing.assert_allclose(pull.magnitude, np.abs(said).sum(axis=0), atol=1e-12)
-    assert not twins.any()
-    assert pull.direction[3] == 0
-
-
-@PUBLISHED
-def test_a_cluster_counts_as_one_long_document(published: bool) -> None:
-    X = counts(8)
-    frequencies = (1 + X[4]) / (X[4].sum() + X.shape[1])
-    documents = Documents(X, 1, published=published)
-    pull = documents.pull_of_cluster(np.array([0, 2]), frequencies, X[4].sum(), -1)
-    pairs, _ = documents.pull_of_pairs(np.array([[0, 4], [2, 4]]), np.array([-0.5, -0.5]))
-    np.testing.assert_allclose(pull.direction, pairs.direction)
-    np.testing.assert_allclose(pull.magnitude, pairs.magnitude)
-
-
 # ------------------------------------------------------------------ the mixture
-
-
-def start(
-    X: np.ndarray, k: int, gamma: Any = None, *, published: bool = False
-) -> tuple[WeightedTerms, np.ndarray]:
-    logs = random_log_frequencies(as_rows(X), k, np.random.RandomState(0))
-    gamma = np.ones(X.shape[1]) if gamma is None else gamma
-    return WeightedTerms(logs, 1.0, gamma, published), np.full(k, -np.log(k))
-
-
-def joint(X: np.ndarray, components: Any, log_weights: np.ndarray) -> np.ndarray:
-    return log_joint_blocks(as_rows(X), components, log_weights, lambda found: found)
-
-
-@given(SEEDS)
-@settings(max_examples=20, deadline=None)
-def test_em_never_lowers_the_penalized_likelihood(seed: int) -> None:
-    X = counts(seed, n=30)
-    gamma = np.random.default_rng(seed).uniform(0.1, 3, size=X.shape[1])
-    fit = em(as_rows(X), *start(X, 3, gamma), tol=0, max_iter=30)
-    assert np.all(np.diff(fit.history) <= 1e-9 * np.abs(fit.history[:-1]))
-    value = logsumexp(joint(X, fit.components, fit.log_weights), axis=1).sum()
-    by_hand = X * gamma @ np.log(fit.components.frequencies).T + fit.log_weights
-    assert value == pytest.approx(logsumexp(by_hand, axis=1).sum())
-    assert 30 * fit.objective == pytest.approx(-value - fit.components.log_probabilities.sum())
 
 
 def test_one_cluster_is_the_frequencies_of_the_corpus() -> None:
@@ -157,48 +41,6 @@ def test_one_cluster_is_the_frequencies_of_the_corpus() -> None:
     model = FeedbackClustering(1, random_state=0).fit(X)
     expected = (1 + X.sum(axis=0)) / (X.shape[1] + X.sum())
     np.testing.assert_allclose(model.cluster_centers_, [expected])
-
-
-def test_weighted_terms_are_plain_em_on_weighted_counts() -> None:
-    X = counts(2, n=25)
-    gamma = np.random.default_rng(0).uniform(0.2, 4, size=X.shape[1])
-    for weights in (gamma, np.full(len(gamma), 2.5)):
-        components, log_weights = start(X, 3, weights)
-        weighted = em(as_rows(X), components, log_weights)
-        plain = MultinomialComponents(components.log_probabilities, 1.0)
-        counted = em(as_rows(X * weights), plain, log_weights)
-        np.testing.assert_allclose(weighted.history, counted.history)
-        np.testing.assert_allclose(
-            weighted.components.log_probabilities, counted.components.log_probabilities
-        )
-
-
-def test_the_published_m_step_counts_every_term_once() -> None:
-    X = counts(3, n=25)
-    gamma = np.random.default_rng(0).uniform(0.2, 4, size=X.shape[1])
-    begin = start(X, 2, gamma, published=True)
-    logits = joint(X, *begin)
-    chances = np.exp(logits - logsumexp(logits, axis=1, keepdims=True))
-    steps = ExpectationMaximization(as_rows(X))
-    one = steps.m_step(steps.e_step(Parameters(*begin)))
-    sums = chances.T @ X
-    np.testing.assert_allclose(
-        one.components.frequencies, (1 + sums) / (X.shape[1] + sums.sum(axis=1, keepdims=True))
-    )
-
-
-def test_brute_force_on_three_documents() -> None:
-    X = np.array([[2.0, 0, 1], [0, 3, 0], [1, 1, 1]])
-    components, log_weights = start(X, 2)
-    found = ExpectationMaximization(as_rows(X)).e_step(Parameters(components, log_weights))
-    theta = components.frequencies
-    product = np.array([[0.5 * np.prod(theta[i] ** x) for i in range(2)] for x in X])
-    value = np.log(product.sum(axis=1)).sum() + np.log(theta).sum()
-    assert -3 * found.objective == pytest.approx(value)
-    chances = product / product.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(found.statistics[0], chances.sum(axis=0))
-    np.testing.assert_allclose(found.statistics[1], chances.T @ X)
-    np.testing.assert_allclose(joint(X, components, log_weights), np.log(product))
 
 
 # ------------------------------------------------------------------ the dialogue
@@ -271,20 +113,6 @@ def test_kinds_about_clusters_pull_as_they_should(documents: Any) -> None:
     totals = documents.data.sum(axis=0)
     assert model.term_weights_ @ totals == pytest.approx(totals.sum())
     assert not np.allclose(model.term_weights_, 1)
-
-
-def test_unsatisfied_only_steps_along_what_is_violated(documents: Any) -> None:
-    model = FeedbackClustering(2, schedule="unsatisfied", random_state=0).fit(documents.data)
-    same = np.flatnonzero(model.labels_ == 0)
-    model.add_feedback("together", same[:2]).refit()
-    np.testing.assert_allclose(model.term_weights_, 1)
-    here = np.flatnonzero(model.labels_ == 0)[:2]
-    model.add_feedback("apart", here).refit()
-    pull, _ = model._documents.pull_of_pairs(here[None], np.ones(1))
-    expected = normalize(
-        warp(np.ones(600), evidence([pull]), model.step), documents.data.sum(axis=0)
-    )
-    np.testing.assert_allclose(model.term_weights_, expected)
 
 
 def test_numbers_of_clusters_stay(documents: Any) -> None:
@@ -422,3 +250,185 @@ def test_incomplete_feedback_and_choices() -> None:
     ):
         with pytest.raises(ValueError, match="must be"):
             FeedbackClustering(**wrong).fit(X)
+
+
+# --- what it is made of ---
+
+
+PUBLISHED = pytest.mark.parametrize("published", [False, True])
+
+
+def distance(X: np.ndarray, i: int, j: int, gamma: np.ndarray, published: bool) -> float:
+    """D' of two documents, written out."""
+    s, t = X[i].sum(), X[j].sum()
+    a, b = (1 + X[i]) / (s + X.shape[1]), (1 + X[j]) / (t + X.shape[1])
+    m = (a + b) / 2 if published else (s * a + t * b) / (s + t)
+    return float(np.sum(gamma * (s * a * np.log(a / m) + t * b * np.log(b / m))))
+
+
+def loudness(g: np.ndarray) -> np.ndarray:
+    """What a pair says of every term, written out."""
+    return g * np.abs(g).sum() / np.sum(g**2) if g.any() else 0 * g
+
+
+# ------------------------------------------------------------------ the divergence
+
+
+@given(SEEDS)
+@settings(max_examples=30, deadline=None)
+@PUBLISHED
+def test_gradient_by_finite_differences_and_what_a_step_does(published: bool, seed: int) -> None:
+    X = counts(seed)
+    gamma = np.random.default_rng(seed).uniform(0.5, 2, size=X.shape[1])
+    documents = Documents(X, 1, published=published)
+    g = documents.gradient(0, 1)
+    for j in range(X.shape[1]):
+        more = gamma.copy()
+        more[j] += 0.25
+        change = distance(X, 0, 1, more, published) - distance(X, 0, 1, gamma, published)
+        assert change / 0.25 == pytest.approx(g[j], abs=1e-9)
+    here = distance(X, 0, 1, gamma, published)
+    for sign in (1, -1):
+        (pull, _) = documents.pull_of_pairs(np.array([[0, 1]]), np.array([float(sign)]))
+        u = loudness(g)
+        direction = evidence([pull])
+        np.testing.assert_allclose(direction, sign * u / (5 + np.abs(u)), atol=1e-9)
+        after = distance(X, 0, 1, warp(gamma, direction, 0.7), published)
+        assert sign * (after - here) >= -1e-12
+
+
+@given(SEEDS)
+@settings(max_examples=30, deadline=None)
+def test_no_term_joins_with_the_length_weighted_mean(seed: int) -> None:
+    X = counts(seed)
+    assert np.all(Documents(X, 1, published=False).gradient(0, 1) >= -1e-15)
+
+
+def test_jensen_shannon_identity_symmetry_and_zero() -> None:
+    X = counts(5)
+    X[1] = np.roll(X[0], 2)  # the same length
+    documents = Documents(X, 1, published=True)
+    a, b = ((1 + x) / (x.sum() + X.shape[1]) for x in X[:2])
+    divergence = jensenshannon(a, b) ** 2
+    assert documents.gradient(0, 1).sum() == pytest.approx(2 * X[0].sum() * divergence)
+    np.testing.assert_allclose(documents.gradient(2, 3), documents.gradient(3, 2))
+    X[4] = X[5]
+    np.testing.assert_array_equal(Documents(X, 1, published=True).gradient(4, 5), 0)
+
+
+@PUBLISHED
+def test_pairs_add_up_and_rare_terms_are_left_alone(published: bool) -> None:
+    X = counts(7)
+    X[:, 3] = 0
+    X[2, 3] = 4  # in one document only
+    documents = Documents(sparse.csr_matrix(X), 2, published=published)
+    pairs = np.array([[0, 1], [2, 3], [2, 5]])
+    pull, twins = documents.pull_of_pairs(pairs, np.array([1.0, -2.0, 0.5]))
+    said = np.array(
+        [
+            weight * loudness(np.where(documents.learned, documents.gradient(i, j), 0))
+            for (i, j), weight in zip(pairs, [1.0, -2.0, 0.5], strict=True)
+        ]
+    )
+    np.testing.assert_allclose(pull.direction, said.sum(axis=0), atol=1e-12)
+    np.testing.assert_allclose(pull.magnitude, np.abs(said).sum(axis=0), atol=1e-12)
+    assert not twins.any()
+    assert pull.direction[3] == 0
+
+
+@PUBLISHED
+def test_a_cluster_counts_as_one_long_document(published: bool) -> None:
+    X = counts(8)
+    frequencies = (1 + X[4]) / (X[4].sum() + X.shape[1])
+    documents = Documents(X, 1, published=published)
+    pull = documents.pull_of_cluster(np.array([0, 2]), frequencies, X[4].sum(), -1)
+    pairs, _ = documents.pull_of_pairs(np.array([[0, 4], [2, 4]]), np.array([-0.5, -0.5]))
+    np.testing.assert_allclose(pull.direction, pairs.direction)
+    np.testing.assert_allclose(pull.magnitude, pairs.magnitude)
+
+
+# ------------------------------------------------------------------ the mixture
+
+
+def start(
+    X: np.ndarray, k: int, gamma: Any = None, *, published: bool = False
+) -> tuple[WeightedTerms, np.ndarray]:
+    logs = random_log_frequencies(as_rows(X), k, np.random.RandomState(0))
+    gamma = np.ones(X.shape[1]) if gamma is None else gamma
+    return WeightedTerms(logs, 1.0, gamma, published), np.full(k, -np.log(k))
+
+
+def joint(X: np.ndarray, components: Any, log_weights: np.ndarray) -> np.ndarray:
+    return log_joint_blocks(as_rows(X), components, log_weights, lambda found: found)
+
+
+@given(SEEDS)
+@settings(max_examples=20, deadline=None)
+def test_em_never_lowers_the_penalized_likelihood(seed: int) -> None:
+    X = counts(seed, n=30)
+    gamma = np.random.default_rng(seed).uniform(0.1, 3, size=X.shape[1])
+    fit = em(as_rows(X), *start(X, 3, gamma), tol=0, max_iter=30)
+    assert np.all(np.diff(fit.history) <= 1e-9 * np.abs(fit.history[:-1]))
+    value = logsumexp(joint(X, fit.components, fit.log_weights), axis=1).sum()
+    by_hand = X * gamma @ np.log(fit.components.frequencies).T + fit.log_weights
+    assert value == pytest.approx(logsumexp(by_hand, axis=1).sum())
+    assert 30 * fit.objective == pytest.approx(-value - fit.components.log_probabilities.sum())
+
+
+def test_weighted_terms_are_plain_em_on_weighted_counts() -> None:
+    X = counts(2, n=25)
+    gamma = np.random.default_rng(0).uniform(0.2, 4, size=X.shape[1])
+    for weights in (gamma, np.full(len(gamma), 2.5)):
+        components, log_weights = start(X, 3, weights)
+        weighted = em(as_rows(X), components, log_weights)
+        plain = MultinomialComponents(components.log_probabilities, 1.0)
+        counted = em(as_rows(X * weights), plain, log_weights)
+        np.testing.assert_allclose(weighted.history, counted.history)
+        np.testing.assert_allclose(
+            weighted.components.log_probabilities, counted.components.log_probabilities
+        )
+
+
+def test_the_published_m_step_counts_every_term_once() -> None:
+    X = counts(3, n=25)
+    gamma = np.random.default_rng(0).uniform(0.2, 4, size=X.shape[1])
+    begin = start(X, 2, gamma, published=True)
+    logits = joint(X, *begin)
+    chances = np.exp(logits - logsumexp(logits, axis=1, keepdims=True))
+    steps = ExpectationMaximization(as_rows(X))
+    one = steps.m_step(steps.e_step(Parameters(*begin)))
+    sums = chances.T @ X
+    np.testing.assert_allclose(
+        one.components.frequencies, (1 + sums) / (X.shape[1] + sums.sum(axis=1, keepdims=True))
+    )
+
+
+def test_brute_force_on_three_documents() -> None:
+    X = np.array([[2.0, 0, 1], [0, 3, 0], [1, 1, 1]])
+    components, log_weights = start(X, 2)
+    found = ExpectationMaximization(as_rows(X)).e_step(Parameters(components, log_weights))
+    theta = components.frequencies
+    product = np.array([[0.5 * np.prod(theta[i] ** x) for i in range(2)] for x in X])
+    value = np.log(product.sum(axis=1)).sum() + np.log(theta).sum()
+    assert -3 * found.objective == pytest.approx(value)
+    chances = product / product.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found.statistics[0], chances.sum(axis=0))
+    np.testing.assert_allclose(found.statistics[1], chances.T @ X)
+    np.testing.assert_allclose(joint(X, components, log_weights), np.log(product))
+
+
+# ------------------------------------------------------------------ the dialogue
+
+
+def test_unsatisfied_only_steps_along_what_is_violated(documents: Any) -> None:
+    model = FeedbackClustering(2, schedule="unsatisfied", random_state=0).fit(documents.data)
+    same = np.flatnonzero(model.labels_ == 0)
+    model.add_feedback("together", same[:2]).refit()
+    np.testing.assert_allclose(model.term_weights_, 1)
+    here = np.flatnonzero(model.labels_ == 0)[:2]
+    model.add_feedback("apart", here).refit()
+    pull, _ = model._documents.pull_of_pairs(here[None], np.ones(1))
+    expected = normalize(
+        warp(np.ones(600), evidence([pull]), model.step), documents.data.sum(axis=0)
+    )
+    np.testing.assert_allclose(model.term_weights_, expected)

@@ -33,11 +33,23 @@ from sidelight.exceptions import SidelightError
 
 # Errors on the raw iris data for k = 1..15, by Lloyd's algorithm until no label changes.
 IRIS_FULL = [681.3706, 152.3480, 78.8514, 57.2285, 46.4462, 39.0400, 34.3058, 29.9904]
+
+
 IRIS_FULL += [27.7876, 25.9659, 24.1493, 22.3942, 21.0349, 19.8024, 18.6026]
+
+
 IRIS_FAST = [681.3706, 152.3480, 78.8557, 57.2560, 46.6954, 39.6035, 35.3853, 30.5008]
+
+
 IRIS_FAST += [28.5780, 26.7524, 25.3811, 23.9485, 22.4823, 20.9731, 19.9829]
+
+
 IRIS_TREE = [*IRIS_FAST[:10], 25.2135, 23.7472, 22.0517, 21.0661, 19.9780]
+
+
 WINE_FULL = [2314.00, 1658.76, 1277.93, 1175.38, 1103.61]
+
+
 WINE_FULL += [1039.27, 976.77, 927.57, 883.63, 842.52]
 
 
@@ -79,6 +91,165 @@ def test_errors_on_standardised_wine() -> None:
     X = StandardScaler().fit_transform(load_wine().data)
     model = GlobalKMeans(10, method="full").fit(X)
     np.testing.assert_allclose(model.search_["objective"], WINE_FULL, atol=5.1e-3)
+
+
+# ------------------------------------------------------------------ the search
+
+
+def test_two_clusters_are_no_worse_than_any_start_at_the_mean_and_a_row() -> None:
+    X = np.random.default_rng(2).normal(size=(40, 2))
+    best = GlobalKMeans(2, method="full").fit(X).objective_
+    for row in X:
+        start = np.vstack([X.mean(axis=0), row])
+        assert best <= KMeans(2, init=start, tol=0.0).fit(X).objective_ * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_clusters_of_few_points_against_all_partitions(seed: int) -> None:
+    X = np.random.default_rng(seed).normal(size=(7, 2))
+    errors = []
+    for split in itertools.product([0, 1], repeat=7):
+        parts = [X[np.array(split) == h] for h in range(2)]
+        errors.append(sum(((p - p.mean(axis=0)) ** 2).sum() for p in parts if len(p)))
+    model = GlobalKMeans(2, method="full").fit(X)
+    assert model.objective_ >= min(errors) - 1e-12
+    assert model.objective_ == pytest.approx(min(errors), rel=0.02)
+
+
+def test_order_of_the_rows_does_not_matter() -> None:
+    X = np.random.default_rng(3).normal(size=(120, 3))  # no ties
+    shuffled = X[np.random.default_rng(4).permutation(120)]
+    for params in ({"method": "full"}, {}, {"candidates": "kd-tree"}, {"n_trials": 1}):
+        first, second = (GlobalKMeans(6, **params).fit(rows) for rows in (X, shuffled))
+        np.testing.assert_allclose(first.search_["objective"], second.search_["objective"])
+
+
+def test_trials_find_what_one_misses(iris: np.ndarray) -> None:
+    full = np.array(IRIS_FULL)
+    once = GlobalKMeans(15, n_trials=1).fit(iris).search_["objective"]
+    assert np.max(once / full) > 1.05
+    for params in ({}, {"candidates": "kd-tree"}, {"n_trials": 8}):
+        assert np.max(GlobalKMeans(15, **params).fit(iris).search_["objective"] / full) < 1.001
+
+
+def test_trials_reach_the_exhaustive_search_on_wine() -> None:
+    X = StandardScaler().fit_transform(load_wine().data)
+    path = GlobalKMeans(10).fit(X).search_["objective"]
+    assert np.max(path / WINE_FULL) < 1.001
+
+
+def test_candidates_of_the_user() -> None:
+    X = np.array([[0.0], [1.0], [10.0], [11.0], [30.0]])
+    model = GlobalKMeans(2, candidates=[[10.4]]).fit(X)
+    assert sorted(model.cluster_centers_.ravel().tolist()) == [5.5, 30.0]
+    assert GlobalKMeans(2, candidates=X).fit(X).objective_ == GlobalKMeans(2).fit(X).objective_
+
+
+def test_nothing_is_left_to_chance_or_threads() -> None:
+    X, _ = make_blobs(3000, n_features=4, centers=6, cluster_std=3.0, random_state=0)
+    for params in ({}, {"candidates": "kd-tree", "method": "full"}, {"n_trials": 1}):
+        fits = []
+        for n_threads in (1, 3):
+            with engine.threads(n_threads):
+                model = GlobalKMeans(6, random_state=n_threads, **params)
+                fits.append(model.fit(X.astype(np.float32)))
+        one, other = fits
+        np.testing.assert_array_equal(other.cluster_centers_, one.cluster_centers_)
+        np.testing.assert_array_equal(other.search_["objective"], one.search_["objective"])
+
+
+def test_small_and_large_paths_agree(monkeypatch: Any, iris: np.ndarray) -> None:
+    small = GlobalKMeans(8).fit(iris)
+    monkeypatch.setattr("sidelight.cluster.global_kmeans._global.WORTH_BLOCKS", 0)
+    large = GlobalKMeans(8).fit(iris)
+    np.testing.assert_allclose(small.search_["objective"], large.search_["objective"])
+
+
+# ------------------------------------------------------------------ weights and must-links
+
+
+@pytest.mark.parametrize("params", [{}, {"method": "full"}, {"candidates": "kd-tree"}])
+def test_weights_are_repetitions(params: Any) -> None:
+    rng = np.random.default_rng(5)
+    X, weights = rng.normal(size=(60, 2)), rng.integers(0, 4, size=60)
+    weighted = GlobalKMeans(4, **params).fit(X, sample_weight=weights)
+    repeated = GlobalKMeans(4, **params).fit(np.repeat(X, weights, axis=0))
+    np.testing.assert_allclose(weighted.search_["objective"], repeated.search_["objective"])
+
+
+def test_must_links_hold_at_their_exact_cost() -> None:
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(50, 2))
+    known = Constraints(must_link=rng.integers(50, size=(15, 2)), n_samples=50)
+    model = GlobalKMeans(5).fit(X, constraints=known)
+    assert model.n_violations_ == 0
+    for h in range(5):
+        np.testing.assert_allclose(model.cluster_centers_[h], X[model.labels_ == h].mean(axis=0))
+    costs = ((X - model.cluster_centers_[model.labels_]) ** 2).sum()
+    assert model.objective_ == pytest.approx(costs)
+    total = ((X - X.mean(axis=0)) ** 2).sum()
+    assert model.search_["objective"][0] == pytest.approx(total)
+    assert np.all(np.diff(model.history_) <= 1e-9)
+
+
+def test_groups_hold_and_one_big_group_changes_nothing_else() -> None:
+    X = np.random.default_rng(7).normal(size=(30, 2))
+    groups = np.where(np.arange(30) < 12, np.arange(30) % 3, -1)
+    model = GlobalKMeans(4).fit(X, constraints=Constraints.from_groups(groups))
+    for g in range(3):
+        assert len(np.unique(model.labels_[groups == g])) == 1
+
+
+def test_cannot_links_are_refused() -> None:
+    X = np.zeros((4, 1))
+    apart = Constraints(cannot_link=[("a", "c")], ids=list("abcd"))
+    with pytest.raises(SidelightError, match=r"'a' and 'c' must be apart.*COPKMeans"):
+        GlobalKMeans(2).fit(X, constraints=apart)
+    classes = Constraints.from_labels([0, 1, -1, -1])
+    with pytest.raises(SidelightError, match=r"different classes.*COPKMeans"):
+        GlobalKMeans(2).fit(X, constraints=classes)
+
+
+# ------------------------------------------------------------------ the kd-tree
+
+
+def test_a_leaf_for_every_row_is_the_fast_search() -> None:
+    X = np.random.default_rng(8).normal(size=(90, 3))
+    tree = GlobalKMeans(8, candidates="kd-tree", n_candidates=90, n_trials=1).fit(X)
+    fast = GlobalKMeans(8, n_trials=1).fit(X)
+    np.testing.assert_array_equal(tree.labels_, fast.labels_)
+    np.testing.assert_array_equal(tree.search_["objective"], fast.search_["objective"])
+
+
+# ------------------------------------------------------------------ bad input and interruptions
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"method": "slow"}, "method must be"),
+        ({"candidates": "some"}, "candidates must be"),
+        ({"candidates": [[1.0]]}, "2 features each"),
+        ({"candidates": [[1.0, np.nan]]}, "without NaN"),
+        ({"n_candidates": 4}, "kd-tree"),
+        ({"candidates": "kd-tree", "n_candidates": 0}, "of at least 1"),
+        ({"n_trials": 0}, "n_trials"),
+        ({"n_trials": "many"}, "n_trials"),
+        ({"n_trials": 2, "method": "full"}, "every candidate"),
+    ],
+)
+def test_wrong_parameters(params: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        GlobalKMeans(2, **params).fit(np.random.default_rng(0).normal(size=(9, 2)))
+
+
+def test_too_many_pairs_are_refused_at_once() -> None:
+    X = np.arange(300_000, dtype=np.float32)[:, None]
+    with pytest.raises(SidelightError, match="candidates='kd-tree'"):
+        GlobalKMeans(2).fit(X)
+
+
+# --- what it is made of ---
 
 
 # ------------------------------------------------------------------ gains
@@ -156,48 +327,6 @@ def test_settling_is_lloyds_algorithm() -> None:
 # ------------------------------------------------------------------ the search
 
 
-def test_two_clusters_are_no_worse_than_any_start_at_the_mean_and_a_row() -> None:
-    X = np.random.default_rng(2).normal(size=(40, 2))
-    best = GlobalKMeans(2, method="full").fit(X).objective_
-    for row in X:
-        start = np.vstack([X.mean(axis=0), row])
-        assert best <= KMeans(2, init=start, tol=0.0).fit(X).objective_ * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_two_clusters_of_few_points_against_all_partitions(seed: int) -> None:
-    X = np.random.default_rng(seed).normal(size=(7, 2))
-    errors = []
-    for split in itertools.product([0, 1], repeat=7):
-        parts = [X[np.array(split) == h] for h in range(2)]
-        errors.append(sum(((p - p.mean(axis=0)) ** 2).sum() for p in parts if len(p)))
-    model = GlobalKMeans(2, method="full").fit(X)
-    assert model.objective_ >= min(errors) - 1e-12
-    assert model.objective_ == pytest.approx(min(errors), rel=0.02)
-
-
-def test_order_of_the_rows_does_not_matter() -> None:
-    X = np.random.default_rng(3).normal(size=(120, 3))  # no ties
-    shuffled = X[np.random.default_rng(4).permutation(120)]
-    for params in ({"method": "full"}, {}, {"candidates": "kd-tree"}, {"n_trials": 1}):
-        first, second = (GlobalKMeans(6, **params).fit(rows) for rows in (X, shuffled))
-        np.testing.assert_allclose(first.search_["objective"], second.search_["objective"])
-
-
-def test_trials_find_what_one_misses(iris: np.ndarray) -> None:
-    full = np.array(IRIS_FULL)
-    once = GlobalKMeans(15, n_trials=1).fit(iris).search_["objective"]
-    assert np.max(once / full) > 1.05
-    for params in ({}, {"candidates": "kd-tree"}, {"n_trials": 8}):
-        assert np.max(GlobalKMeans(15, **params).fit(iris).search_["objective"] / full) < 1.001
-
-
-def test_trials_reach_the_exhaustive_search_on_wine() -> None:
-    X = StandardScaler().fit_transform(load_wine().data)
-    path = GlobalKMeans(10).fit(X).search_["objective"]
-    assert np.max(path / WINE_FULL) < 1.001
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_no_single_row_would_be_cheaper_elsewhere_after_trials(dtype: Any) -> None:
     """Neither a further centre nor one that moves leaves anything for a single row to gain."""
@@ -264,78 +393,6 @@ def test_many_rows_have_one_trial_few_have_some() -> None:
     assert number_of_trials(1_000_000, 8) == 1
 
 
-def test_candidates_of_the_user() -> None:
-    X = np.array([[0.0], [1.0], [10.0], [11.0], [30.0]])
-    model = GlobalKMeans(2, candidates=[[10.4]]).fit(X)
-    assert sorted(model.cluster_centers_.ravel().tolist()) == [5.5, 30.0]
-    assert GlobalKMeans(2, candidates=X).fit(X).objective_ == GlobalKMeans(2).fit(X).objective_
-
-
-def test_nothing_is_left_to_chance_or_threads() -> None:
-    X, _ = make_blobs(3000, n_features=4, centers=6, cluster_std=3.0, random_state=0)
-    for params in ({}, {"candidates": "kd-tree", "method": "full"}, {"n_trials": 1}):
-        fits = []
-        for n_threads in (1, 2, 3):
-            with engine.threads(n_threads):
-                model = GlobalKMeans(6, random_state=n_threads, **params)
-                fits.append(model.fit(X.astype(np.float32)))
-        for other in fits[1:]:
-            np.testing.assert_array_equal(other.cluster_centers_, fits[0].cluster_centers_)
-            np.testing.assert_array_equal(other.search_["objective"], fits[0].search_["objective"])
-
-
-def test_small_and_large_paths_agree(monkeypatch: Any, iris: np.ndarray) -> None:
-    small = GlobalKMeans(8).fit(iris)
-    monkeypatch.setattr("sidelight.cluster.global_kmeans._global.WORTH_BLOCKS", 0)
-    large = GlobalKMeans(8).fit(iris)
-    np.testing.assert_allclose(small.search_["objective"], large.search_["objective"])
-
-
-# ------------------------------------------------------------------ weights and must-links
-
-
-@pytest.mark.parametrize("params", [{}, {"method": "full"}, {"candidates": "kd-tree"}])
-def test_weights_are_repetitions(params: Any) -> None:
-    rng = np.random.default_rng(5)
-    X, weights = rng.normal(size=(60, 2)), rng.integers(0, 4, size=60)
-    weighted = GlobalKMeans(4, **params).fit(X, sample_weight=weights)
-    repeated = GlobalKMeans(4, **params).fit(np.repeat(X, weights, axis=0))
-    np.testing.assert_allclose(weighted.search_["objective"], repeated.search_["objective"])
-
-
-def test_must_links_hold_at_their_exact_cost() -> None:
-    rng = np.random.default_rng(6)
-    X = rng.normal(size=(50, 2))
-    known = Constraints(must_link=rng.integers(50, size=(15, 2)), n_samples=50)
-    model = GlobalKMeans(5).fit(X, constraints=known)
-    assert model.n_violations_ == 0
-    for h in range(5):
-        np.testing.assert_allclose(model.cluster_centers_[h], X[model.labels_ == h].mean(axis=0))
-    costs = ((X - model.cluster_centers_[model.labels_]) ** 2).sum()
-    assert model.objective_ == pytest.approx(costs)
-    total = ((X - X.mean(axis=0)) ** 2).sum()
-    assert model.search_["objective"][0] == pytest.approx(total)
-    assert np.all(np.diff(model.history_) <= 1e-9)
-
-
-def test_groups_hold_and_one_big_group_changes_nothing_else() -> None:
-    X = np.random.default_rng(7).normal(size=(30, 2))
-    groups = np.where(np.arange(30) < 12, np.arange(30) % 3, -1)
-    model = GlobalKMeans(4).fit(X, constraints=Constraints.from_groups(groups))
-    for g in range(3):
-        assert len(np.unique(model.labels_[groups == g])) == 1
-
-
-def test_cannot_links_are_refused() -> None:
-    X = np.zeros((4, 1))
-    apart = Constraints(cannot_link=[("a", "c")], ids=list("abcd"))
-    with pytest.raises(SidelightError, match=r"'a' and 'c' must be apart.*COPKMeans"):
-        GlobalKMeans(2).fit(X, constraints=apart)
-    classes = Constraints.from_labels([0, 1, -1, -1])
-    with pytest.raises(SidelightError, match=r"different classes.*COPKMeans"):
-        GlobalKMeans(2).fit(X, constraints=classes)
-
-
 # ------------------------------------------------------------------ the kd-tree
 
 
@@ -364,14 +421,6 @@ def test_rows_that_are_equal_stay_together() -> None:
     ]
 
 
-def test_a_leaf_for_every_row_is_the_fast_search() -> None:
-    X = np.random.default_rng(8).normal(size=(90, 3))
-    tree = GlobalKMeans(8, candidates="kd-tree", n_candidates=90, n_trials=1).fit(X)
-    fast = GlobalKMeans(8, n_trials=1).fit(X)
-    np.testing.assert_array_equal(tree.labels_, fast.labels_)
-    np.testing.assert_array_equal(tree.search_["objective"], fast.search_["objective"])
-
-
 @pytest.mark.parametrize("d", [3, 40])
 def test_rotations_change_nothing(d: int) -> None:
     rng = np.random.default_rng(9)
@@ -385,31 +434,6 @@ def test_rotations_change_nothing(d: int) -> None:
 
 
 # ------------------------------------------------------------------ bad input and interruptions
-
-
-@pytest.mark.parametrize(
-    ("params", "words"),
-    [
-        ({"method": "slow"}, "method must be"),
-        ({"candidates": "some"}, "candidates must be"),
-        ({"candidates": [[1.0]]}, "2 features each"),
-        ({"candidates": [[1.0, np.nan]]}, "without NaN"),
-        ({"n_candidates": 4}, "kd-tree"),
-        ({"candidates": "kd-tree", "n_candidates": 0}, "of at least 1"),
-        ({"n_trials": 0}, "n_trials"),
-        ({"n_trials": "many"}, "n_trials"),
-        ({"n_trials": 2, "method": "full"}, "every candidate"),
-    ],
-)
-def test_wrong_parameters(params: Any, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        GlobalKMeans(2, **params).fit(np.random.default_rng(0).normal(size=(9, 2)))
-
-
-def test_too_many_pairs_are_refused_at_once() -> None:
-    X = np.arange(300_000, dtype=np.float32)[:, None]
-    with pytest.raises(SidelightError, match="candidates='kd-tree'"):
-        GlobalKMeans(2).fit(X)
 
 
 def test_interruption_keeps_the_path_so_far(monkeypatch: pytest.MonkeyPatch) -> None:

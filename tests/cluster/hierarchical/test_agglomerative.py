@@ -31,6 +31,8 @@ from sidelight.exceptions import (
 )
 
 LINKAGES = ["single", "complete", "average"]
+
+
 by_linkage = pytest.mark.parametrize("method", LINKAGES)
 
 
@@ -207,23 +209,6 @@ def edited_distances(X: np.ndarray, known: Constraints) -> np.ndarray:
 
 @given(SEEDS)
 @settings(max_examples=25, deadline=None)
-def test_shortcuts_equal_all_shortest_paths(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(20, 2))
-    known = Constraints(rng.integers(0, 20, size=(6, 2)), n_samples=20)
-    component, m = known.components(), known.closure().n_components
-    ours = group_distances(X, component, m, "single", "euclidean", verbose=0)
-    before = ours.copy()
-    shorten_through(ours, m, np.flatnonzero(known.closure().sizes > 1))
-    rows = squareform(ours)[component][:, component]
-    np.testing.assert_allclose(rows, edited_distances(X, known), atol=1e-12)
-    assert np.all(ours <= before)
-    detour = (rows[:, :, None] + rows[None]).min(axis=1)
-    assert np.all(rows <= detour + 1e-12)  # the triangle inequality
-
-
-@given(SEEDS)
-@settings(max_examples=25, deadline=None)
 def test_constrained_complete_link_equals_the_text(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(16, 2))
@@ -259,22 +244,6 @@ def test_soft_constraints_are_told_when_violated() -> None:
 # ------------------------------------------------------------------ input
 
 
-def test_precomputed_sparse_labels_and_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(40, 4))
-    y = np.where(np.arange(40) % 4 == 0, rng.integers(0, 3, 40), -1)
-    plain = ConstrainedAgglomeration(3).fit(X, y)
-    assert plain.n_violations_ == Constraints.from_labels(y).violations(plain.labels_).n == 0
-    given = ConstrainedAgglomeration(3, metric="precomputed").fit(squareform(pdist(X)), y)
-    np.testing.assert_array_equal(given.linkage_, plain.linkage_)
-    thin = ConstrainedAgglomeration(3).fit(sparse.csr_array(X), y)
-    np.testing.assert_allclose(thin.linkage_, plain.linkage_)
-    monkeypatch.setattr(_group_distances, "BLOCK_CELLS", 100)
-    blocks = ConstrainedAgglomeration(3, metric="precomputed").fit(squareform(pdist(X)), y)
-    np.testing.assert_array_equal(blocks.linkage_, plain.linkage_)
-    np.testing.assert_array_equal(ConstrainedAgglomeration(3).fit_predict(X, y), plain.labels_)
-
-
 def test_bad_distances_name_the_rows() -> None:
     D = squareform(pdist(np.arange(5.0)[:, None]))
     known = Constraints(ids=list("abcde"))
@@ -292,6 +261,75 @@ def test_bad_distances_name_the_rows() -> None:
         ConstrainedAgglomeration(metric="precomputed").fit(wrong, constraints=known)
     with pytest.raises(SidelightError, match="square"):
         ConstrainedAgglomeration(metric="precomputed").fit(D[:, :3])
+
+
+def test_impossible_numbers_of_clusters() -> None:
+    X = np.arange(6.0)[:, None]
+    together = Constraints([(0, 1), (1, 2), (3, 4)], n_samples=6)
+    with pytest.raises(InfeasibleConstraints, match="leave 3 groups") as caught:
+        ConstrainedAgglomeration(4).fit(X, constraints=together)
+    assert caught.value.sufficient_k == 3
+    soft = ConstrainedAgglomeration(4, enforcement="soft").fit(X, constraints=together)
+    assert len(np.unique(soft.labels_)) == 4
+    triangle = Constraints(cannot_link=[(0, 1), (1, 2), (0, 2)], n_samples=6)
+    with pytest.raises(InfeasibleConstraints, match="3 clusters would suffice"):
+        ConstrainedAgglomeration(2).fit(X, constraints=triangle)
+
+
+def test_bad_choices_and_edges_of_size() -> None:
+    X = np.arange(4.0)[:, None]
+    for wrong in ({"linkage": "ward"}, {"enforcement": "weak"}, {"metric": "cosine"}):
+        with pytest.raises(ValueError, match="must be"):
+            ConstrainedAgglomeration(**wrong).fit(X)
+    one = ConstrainedAgglomeration(1).fit(X[:1])
+    assert one.linkage_.shape == (0, 4)
+    assert one.objective_ == 0.0
+    assert list(one.labels_) == [0]
+    all_alone = ConstrainedAgglomeration(4).fit(X)
+    assert list(all_alone.labels_) == [0, 1, 2, 3]
+    assert all_alone.n_iter_ == 0
+
+
+# --- what it is made of ---
+
+
+# ------------------------------------------------------------------ constraints as distances
+
+
+@given(SEEDS)
+@settings(max_examples=25, deadline=None)
+def test_shortcuts_equal_all_shortest_paths(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(20, 2))
+    known = Constraints(rng.integers(0, 20, size=(6, 2)), n_samples=20)
+    component, m = known.components(), known.closure().n_components
+    ours = group_distances(X, component, m, "single", "euclidean", verbose=0)
+    before = ours.copy()
+    shorten_through(ours, m, np.flatnonzero(known.closure().sizes > 1))
+    rows = squareform(ours)[component][:, component]
+    np.testing.assert_allclose(rows, edited_distances(X, known), atol=1e-12)
+    assert np.all(ours <= before)
+    detour = (rows[:, :, None] + rows[None]).min(axis=1)
+    assert np.all(rows <= detour + 1e-12)  # the triangle inequality
+
+
+# ------------------------------------------------------------------ input
+
+
+def test_precomputed_sparse_labels_and_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 4))
+    y = np.where(np.arange(40) % 4 == 0, rng.integers(0, 3, 40), -1)
+    plain = ConstrainedAgglomeration(3).fit(X, y)
+    assert plain.n_violations_ == Constraints.from_labels(y).violations(plain.labels_).n == 0
+    given = ConstrainedAgglomeration(3, metric="precomputed").fit(squareform(pdist(X)), y)
+    np.testing.assert_array_equal(given.linkage_, plain.linkage_)
+    thin = ConstrainedAgglomeration(3).fit(sparse.csr_array(X), y)
+    np.testing.assert_allclose(thin.linkage_, plain.linkage_)
+    monkeypatch.setattr(_group_distances, "BLOCK_CELLS", 100)
+    blocks = ConstrainedAgglomeration(3, metric="precomputed").fit(squareform(pdist(X)), y)
+    np.testing.assert_array_equal(blocks.linkage_, plain.linkage_)
+    np.testing.assert_array_equal(ConstrainedAgglomeration(3).fit_predict(X, y), plain.labels_)
 
 
 def test_memory_is_refused_before_it_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -348,30 +386,3 @@ def test_ctrl_c_is_heard_between_slices_and_progress_is_shown(
     # A part of the merges is no result, also not where the best so far would be kept.
     with sidelight.progress(show=False, keep_best=True), pytest.raises(KeyboardInterrupt):
         ConstrainedAgglomeration(3, linkage=linkage_name).fit(X)
-
-
-def test_impossible_numbers_of_clusters() -> None:
-    X = np.arange(6.0)[:, None]
-    together = Constraints([(0, 1), (1, 2), (3, 4)], n_samples=6)
-    with pytest.raises(InfeasibleConstraints, match="leave 3 groups") as caught:
-        ConstrainedAgglomeration(4).fit(X, constraints=together)
-    assert caught.value.sufficient_k == 3
-    soft = ConstrainedAgglomeration(4, enforcement="soft").fit(X, constraints=together)
-    assert len(np.unique(soft.labels_)) == 4
-    triangle = Constraints(cannot_link=[(0, 1), (1, 2), (0, 2)], n_samples=6)
-    with pytest.raises(InfeasibleConstraints, match="3 clusters would suffice"):
-        ConstrainedAgglomeration(2).fit(X, constraints=triangle)
-
-
-def test_bad_choices_and_edges_of_size() -> None:
-    X = np.arange(4.0)[:, None]
-    for wrong in ({"linkage": "ward"}, {"enforcement": "weak"}, {"metric": "cosine"}):
-        with pytest.raises(ValueError, match="must be"):
-            ConstrainedAgglomeration(**wrong).fit(X)
-    one = ConstrainedAgglomeration(1).fit(X[:1])
-    assert one.linkage_.shape == (0, 4)
-    assert one.objective_ == 0.0
-    assert list(one.labels_) == [0]
-    all_alone = ConstrainedAgglomeration(4).fit(X)
-    assert list(all_alone.labels_) == [0, 1, 2, 3]
-    assert all_alone.n_iter_ == 0

@@ -18,7 +18,7 @@ from sidelight.assignment import assign
 from sidelight.cluster import COPKMeans, KMeans
 from sidelight.cluster.kmeans import _hard_assignment
 from sidelight.cluster.kmeans._hard_assignment import hard_constrained_rows
-from sidelight.constraints.algebra._contraction import contract
+from sidelight.constraints.inner import contract
 from sidelight.engine import as_rows
 from sidelight.exceptions import InconsistentConstraints, InfeasibleConstraints, SidelightError
 
@@ -111,24 +111,6 @@ def dead_end_case() -> tuple[np.ndarray, Constraints, np.ndarray]:
     return X, known, np.array([[0.0], [10.0]])
 
 
-def test_known_dead_end_of_the_literature() -> None:
-    """Left and right are placed first: nothing is left for the middle (book, section 1.2.1)."""
-    X, known, start = dead_end_case()
-    outcomes = {}
-    for seed in range(20):
-        rng = np.random.RandomState(seed)
-        order = tuple(np.random.RandomState(seed).permutation(3))
-        small = contract(as_rows(X), known.closure(), only_constrained=True)
-        constrained = hard_constrained_rows(as_rows(X), small, "published", rng, 1.0)
-        try:
-            constrained.relabel(start)
-            outcomes[order] = "placed"
-        except SidelightError as error:
-            outcomes[order] = f"blocked at {error.row}"
-    assert outcomes[0, 1, 2] == outcomes[1, 0, 2] == "blocked at 2"
-    assert outcomes[0, 2, 1] == outcomes[1, 2, 0] == "placed"
-
-
 def test_a_dead_end_names_the_row_and_what_to_do() -> None:
     X, known, start = dead_end_case()
     messages = []
@@ -162,28 +144,6 @@ def test_three_points_two_clusters(variant: str) -> None:
         known = Constraints(cannot_link=pair, n_samples=3)
         model = COPKMeans(2, variant=variant, random_state=0).fit(X, constraints=known)
         assert model.n_violations_ == 0
-
-
-def test_what_every_order_misses_is_solved(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three hidden colours, dense conflicts that ignore the geometry: greedy has no chance."""
-    rng = np.random.default_rng(0)
-    color = rng.integers(0, 3, size=48)
-    pairs = np.array(list(itertools.combinations(range(48), 2)))
-    apart = pairs[(color[pairs[:, 0]] != color[pairs[:, 1]]) & (rng.random(len(pairs)) < 0.25)]
-    known = Constraints(cannot_link=apart, n_samples=48)
-    solved = []
-
-    def counting(*args: Any, **kwargs: Any) -> Any:
-        solved.append(assign(*args, **kwargs))
-        return solved[-1]
-
-    monkeypatch.setattr(_hard_assignment, "assign", counting)
-    X = rng.normal(size=(48, 2))
-    model = COPKMeans(3, n_init=4, random_state=0).fit(X, constraints=known)
-    assert model.n_violations_ == 0
-    assert 1 <= len(solved) <= 4
-    with pytest.raises(SidelightError, match="dead end, in all 4 restarts"):
-        COPKMeans(3, variant="published", n_init=4, random_state=0).fit(X, constraints=known)
 
 
 @given(SEEDS)
@@ -257,3 +217,46 @@ def test_any_number_of_threads_gives_the_same() -> None:
 def test_wrong_parameters_are_named(params: dict[str, Any], message: str, blobs: Any) -> None:
     with pytest.raises(ValueError, match=message):
         COPKMeans(3, **params).fit(blobs[0])
+
+
+# --- what it is made of ---
+
+
+def test_known_dead_end_of_the_literature() -> None:
+    """Left and right are placed first: nothing is left for the middle (book, section 1.2.1)."""
+    X, known, start = dead_end_case()
+    outcomes = {}
+    for seed in range(20):
+        rng = np.random.RandomState(seed)
+        order = tuple(np.random.RandomState(seed).permutation(3))
+        small = contract(as_rows(X), known.closure(), only_constrained=True)
+        constrained = hard_constrained_rows(as_rows(X), small, "published", rng, 1.0)
+        try:
+            constrained.relabel(start)
+            outcomes[order] = "placed"
+        except SidelightError as error:
+            outcomes[order] = f"blocked at {error.row}"
+    assert outcomes[0, 1, 2] == outcomes[1, 0, 2] == "blocked at 2"
+    assert outcomes[0, 2, 1] == outcomes[1, 2, 0] == "placed"
+
+
+def test_what_every_order_misses_is_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three hidden colours, dense conflicts that ignore the geometry: greedy has no chance."""
+    rng = np.random.default_rng(0)
+    color = rng.integers(0, 3, size=48)
+    pairs = np.array(list(itertools.combinations(range(48), 2)))
+    apart = pairs[(color[pairs[:, 0]] != color[pairs[:, 1]]) & (rng.random(len(pairs)) < 0.25)]
+    known = Constraints(cannot_link=apart, n_samples=48)
+    solved = []
+
+    def counting(*args: Any, **kwargs: Any) -> Any:
+        solved.append(assign(*args, **kwargs))
+        return solved[-1]
+
+    monkeypatch.setattr(_hard_assignment, "assign", counting)
+    X = rng.normal(size=(48, 2))
+    model = COPKMeans(3, n_init=4, random_state=0).fit(X, constraints=known)
+    assert model.n_violations_ == 0
+    assert 1 <= len(solved) <= 4
+    with pytest.raises(SidelightError, match="dead end, in all 4 restarts"):
+        COPKMeans(3, variant="published", n_init=4, random_state=0).fit(X, constraints=known)

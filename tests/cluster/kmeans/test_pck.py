@@ -1,4 +1,4 @@
-"""PCK-means: all partitions of a few rows, limits in the weight, Law's anomaly."""
+"""PCK-means: the objective written out, limits in the weight, Law's anomaly."""
 
 from __future__ import annotations
 
@@ -102,25 +102,6 @@ def test_no_single_row_and_no_component_can_improve_at_the_end(seed: int) -> Non
         assert objective(X, labels, centers, known, 0.5) >= best - 1e-9
 
 
-@given(SEEDS)
-@settings(max_examples=20)
-def test_labels_are_matched_exactly(seed: int) -> None:
-    """With labels alone the best labels and anchors at fixed centres are found at once."""
-    rng = np.random.default_rng(seed)
-    n, k, unit = 4, 3, float(rng.uniform(0.05, 3))
-    known = Constraints(labels=rng.integers(0, 2, size=n))
-    cost = rng.uniform(size=(n, k)) ** 2
-    penalties = Penalties(known, unit)
-    labels = penalties.start(cost.argmin(axis=1), k)
-    penalties.improve(cost, cost.argmin(axis=1), labels, np.random.RandomState(0))
-    found = cost[np.arange(n), labels[:n]].sum() + penalties.value(labels)
-    best = min(
-        cost[np.arange(n), candidate].sum() + unit * known.violations(candidate).n
-        for candidate in map(np.array, itertools.product(range(k), repeat=n))
-    )
-    assert found == pytest.approx(best)
-
-
 @pytest.fixture
 def blobs() -> tuple[np.ndarray, np.ndarray]:
     X, y = make_blobs(150, n_features=3, centers=3, cluster_std=2.5, random_state=1)
@@ -161,104 +142,6 @@ def test_result_does_not_depend_on_the_units(blobs: Any) -> None:
     np.testing.assert_array_equal(first.labels_, second.labels_)
     assert second.penalty_ == pytest.approx(1024**2 * first.penalty_)
     assert first.penalty_ == pytest.approx(X.var(axis=0).sum())
-
-
-def test_a_must_link_component_moves_as_a_whole() -> None:
-    """No row of the component can leave alone, all of them together can."""
-    X = np.array([[0.0], [0.2], [10.0], [10.2], [9.0], [9.1], [9.2]])
-    known = Constraints(must_link=[(4, 5), (5, 6), (4, 6)], n_samples=7)
-    cost = 0.5 * (X - np.array([[0.0, 10.0]])) ** 2
-    penalties = Penalties(known, 1000.0)
-    labels = np.array([0, 0, 0])
-    assert list(penalties.rows) == [4, 5, 6]
-    penalties.improve(cost[4:], cost[4:].argmin(axis=1), labels, np.random.RandomState(0))
-    np.testing.assert_array_equal(labels, [1, 1, 1])
-
-
-@given(SEEDS)
-@settings(max_examples=40)
-def test_rows_that_no_violated_statement_reaches_cannot_improve(seed: int) -> None:
-    """At the nearest centers; so that only the others ever have to be looked at."""
-    rng = np.random.default_rng(seed)
-    n, k = 7, 2
-    known = random_knowledge(rng, n) if rng.random() < 0.2 else few_pairs(rng, n)
-    penalties = Penalties(known, 0.3)
-    cost = rng.uniform(size=(len(penalties.rows), k))
-    labels = penalties.start(cost.argmin(axis=1), k)
-    contested = penalties.contested(labels)
-    own = contested[: len(penalties.rows)]
-    for pairs, violated in zip(
-        (penalties.must_link, penalties.cannot_link), penalties.violated(labels), strict=True
-    ):
-        assert np.all(own[pairs[violated]])
-        assert np.all(own[pairs[:, 0]] == own[pairs[:, 1]])
-    content = np.flatnonzero(~own)
-    for candidate in itertools.product(range(k), repeat=len(content)):
-        other = labels.copy()
-        other[content] = candidate
-        assert penalties.objective(cost, other) >= penalties.objective(cost, labels) - 1e-12
-
-
-def few_pairs(rng: np.random.Generator, n: int) -> Constraints:
-    """Three pairs, of which the graph has several parts."""
-    pairs = np.array(list(itertools.combinations(range(n), 2)))
-    chosen = pairs[rng.permutation(len(pairs))[:3]]
-    return Constraints(chosen[:2], chosen[2:], n_samples=n)
-
-
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("with_bounds", [False, True])
-def test_sums_and_labels_are_right_whether_or_not_calm_rows_are_skipped(
-    kind: Any, with_bounds: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_lloyd, "WORTH_BOUNDS", 0 if with_bounds else np.inf)
-    monkeypatch.setattr(_lloyd, "MAX_CHANGED_SHARE", 2)
-    X, y = make_blobs(2000, n_features=3, centers=6, cluster_std=2.0, random_state=2)
-    known = Constraints.sample(y, 300, random_state=0).flip(0.2, random_state=0)
-    start, k = X[:6].copy(), 6
-    labels = None
-    for n_iter in range(1, 8):
-        model = fit(kind(X), known, n_clusters=k, init=start, max_iter=n_iter, tol=0)
-        assert model.objective_ == pytest.approx(
-            objective(X, model.labels_, model.cluster_centers_, known, model.penalty_)
-        )
-        nearest = ((X[:, None] - model.cluster_centers_) ** 2).sum(axis=2).argmin(axis=1)
-        free = np.setdiff1d(np.arange(len(X)), known.mentioned)
-        np.testing.assert_array_equal(model.labels_[free], nearest[free])
-        assert np.any(model.labels_ != nearest)
-        if labels is not None:  # the centers are the means of the labels before
-            np.testing.assert_allclose(model.cluster_centers_, _means(X, labels, k), atol=1e-9)
-        labels = model.labels_
-    assert np.all(np.diff(model.history_) <= 1e-9 * model.history_[:-1])
-
-
-def test_rows_that_no_violated_pair_reaches_need_no_costs(
-    blobs: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    X, _ = blobs
-    plain = KMeans(3, init=X[:3]).fit(X)
-    labels = plain.labels_
-    together, apart = np.flatnonzero(labels == 0)[:20], np.flatnonzero(labels == 1)[:20]
-    satisfied = Constraints(
-        together.reshape(-1, 2), np.column_stack([together, apart]), n_samples=len(X)
-    )
-    wrong = np.flatnonzero(labels == 2)[:2]
-    n_measured = []
-    measure = PointCosts.at
-
-    def count(self: PointCosts, centers: Any, places: Any = None) -> Any:
-        cost, nearest = measure(self, centers, places)
-        n_measured.append(len(cost))
-        return cost, nearest
-
-    monkeypatch.setattr(PointCosts, "at", count)
-    start = plain.cluster_centers_
-    model = PCKMeans(3, init=start).fit(X, constraints=satisfied)
-    assert sum(n_measured) == 0
-    np.testing.assert_array_equal(model.labels_, labels)
-    known = satisfied | Constraints(cannot_link=[wrong], n_samples=len(X))
-    PCKMeans(3, init=start, max_iter=1).fit(X, constraints=known)
-    assert set(n_measured) == {2}
 
 
 def four_clouds(seed: int) -> tuple[np.ndarray, Constraints]:
@@ -400,3 +283,123 @@ def test_progress_shows_the_objective_of_the_summary(capsys: pytest.CaptureFixtu
     shown = re.findall(r"objective ([\d.e+]+)", capsys.readouterr().err)
     assert float(shown[-1]) == pytest.approx(model.objective_, rel=1e-5)
     assert model.history_[-1] == pytest.approx(model.objective_)
+
+
+# --- what it is made of ---
+
+
+@given(SEEDS)
+@settings(max_examples=20)
+def test_labels_are_matched_exactly(seed: int) -> None:
+    """With labels alone the best labels and anchors at fixed centres are found at once."""
+    rng = np.random.default_rng(seed)
+    n, k, unit = 4, 3, float(rng.uniform(0.05, 3))
+    known = Constraints(labels=rng.integers(0, 2, size=n))
+    cost = rng.uniform(size=(n, k)) ** 2
+    penalties = Penalties(known, unit)
+    labels = penalties.start(cost.argmin(axis=1), k)
+    penalties.improve(cost, cost.argmin(axis=1), labels, np.random.RandomState(0))
+    found = cost[np.arange(n), labels[:n]].sum() + penalties.value(labels)
+    best = min(
+        cost[np.arange(n), candidate].sum() + unit * known.violations(candidate).n
+        for candidate in map(np.array, itertools.product(range(k), repeat=n))
+    )
+    assert found == pytest.approx(best)
+
+
+def test_a_must_link_component_moves_as_a_whole() -> None:
+    """No row of the component can leave alone, all of them together can."""
+    X = np.array([[0.0], [0.2], [10.0], [10.2], [9.0], [9.1], [9.2]])
+    known = Constraints(must_link=[(4, 5), (5, 6), (4, 6)], n_samples=7)
+    cost = 0.5 * (X - np.array([[0.0, 10.0]])) ** 2
+    penalties = Penalties(known, 1000.0)
+    labels = np.array([0, 0, 0])
+    assert list(penalties.rows) == [4, 5, 6]
+    penalties.improve(cost[4:], cost[4:].argmin(axis=1), labels, np.random.RandomState(0))
+    np.testing.assert_array_equal(labels, [1, 1, 1])
+
+
+@given(SEEDS)
+@settings(max_examples=40)
+def test_rows_that_no_violated_statement_reaches_cannot_improve(seed: int) -> None:
+    """At the nearest centers; so that only the others ever have to be looked at."""
+    rng = np.random.default_rng(seed)
+    n, k = 7, 2
+    known = random_knowledge(rng, n) if rng.random() < 0.2 else few_pairs(rng, n)
+    penalties = Penalties(known, 0.3)
+    cost = rng.uniform(size=(len(penalties.rows), k))
+    labels = penalties.start(cost.argmin(axis=1), k)
+    contested = penalties.contested(labels)
+    own = contested[: len(penalties.rows)]
+    for pairs, violated in zip(
+        (penalties.must_link, penalties.cannot_link), penalties.violated(labels), strict=True
+    ):
+        assert np.all(own[pairs[violated]])
+        assert np.all(own[pairs[:, 0]] == own[pairs[:, 1]])
+    content = np.flatnonzero(~own)
+    for candidate in itertools.product(range(k), repeat=len(content)):
+        other = labels.copy()
+        other[content] = candidate
+        assert penalties.objective(cost, other) >= penalties.objective(cost, labels) - 1e-12
+
+
+def few_pairs(rng: np.random.Generator, n: int) -> Constraints:
+    """Three pairs, of which the graph has several parts."""
+    pairs = np.array(list(itertools.combinations(range(n), 2)))
+    chosen = pairs[rng.permutation(len(pairs))[:3]]
+    return Constraints(chosen[:2], chosen[2:], n_samples=n)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("with_bounds", [False, True])
+def test_sums_and_labels_are_right_whether_or_not_calm_rows_are_skipped(
+    kind: Any, with_bounds: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_lloyd, "WORTH_BOUNDS", 0 if with_bounds else np.inf)
+    monkeypatch.setattr(_lloyd, "MAX_CHANGED_SHARE", 2)
+    X, y = make_blobs(2000, n_features=3, centers=6, cluster_std=2.0, random_state=2)
+    known = Constraints.sample(y, 300, random_state=0).flip(0.2, random_state=0)
+    start, k = X[:6].copy(), 6
+    labels = None
+    for n_iter in range(1, 8):
+        model = fit(kind(X), known, n_clusters=k, init=start, max_iter=n_iter, tol=0)
+        assert model.objective_ == pytest.approx(
+            objective(X, model.labels_, model.cluster_centers_, known, model.penalty_)
+        )
+        nearest = ((X[:, None] - model.cluster_centers_) ** 2).sum(axis=2).argmin(axis=1)
+        free = np.setdiff1d(np.arange(len(X)), known.mentioned)
+        np.testing.assert_array_equal(model.labels_[free], nearest[free])
+        assert np.any(model.labels_ != nearest)
+        if labels is not None:  # the centers are the means of the labels before
+            np.testing.assert_allclose(model.cluster_centers_, _means(X, labels, k), atol=1e-9)
+        labels = model.labels_
+    assert np.all(np.diff(model.history_) <= 1e-9 * model.history_[:-1])
+
+
+def test_rows_that_no_violated_pair_reaches_need_no_costs(
+    blobs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, _ = blobs
+    plain = KMeans(3, init=X[:3]).fit(X)
+    labels = plain.labels_
+    together, apart = np.flatnonzero(labels == 0)[:20], np.flatnonzero(labels == 1)[:20]
+    satisfied = Constraints(
+        together.reshape(-1, 2), np.column_stack([together, apart]), n_samples=len(X)
+    )
+    wrong = np.flatnonzero(labels == 2)[:2]
+    n_measured = []
+    measure = PointCosts.at
+
+    def count(self: PointCosts, centers: Any, places: Any = None) -> Any:
+        cost, nearest = measure(self, centers, places)
+        n_measured.append(len(cost))
+        return cost, nearest
+
+    monkeypatch.setattr(PointCosts, "at", count)
+    start = plain.cluster_centers_
+    model = PCKMeans(3, init=start).fit(X, constraints=satisfied)
+    assert sum(n_measured) == 0
+    np.testing.assert_array_equal(model.labels_, labels)
+    known = satisfied | Constraints(cannot_link=[wrong], n_samples=len(X))
+    PCKMeans(3, init=start, max_iter=1).fit(X, constraints=known)
+    assert set(n_measured) == {2}

@@ -25,6 +25,216 @@ from sidelight.evaluation import adjusted_rand_index
 VARIANTS = list(itertools.product(("shared", "per-cluster"), ("full", "diagonal")))
 
 
+# ------------------------------------------------------------------ limits
+
+
+@pytest.fixture
+def blobs() -> tuple[np.ndarray, np.ndarray]:
+    X, y = make_blobs(150, n_features=3, centers=3, cluster_std=2.5, random_state=1)
+    return X, y
+
+
+def test_huge_weight_on_true_pairs_leaves_none_violated(blobs: Any) -> None:
+    X, y = blobs
+    known = Constraints.sample(y, 100, random_state=0)
+    model = MPCKMeans(3, penalty=1e4, random_state=0).fit(X, constraints=known)
+    assert model.n_violations_ == 0
+
+
+# ------------------------------------------------------------------ invariances
+
+
+@pytest.mark.parametrize(("metric", "shape"), VARIANTS)
+@pytest.mark.parametrize("max_distance", ["bound", "sweep"])
+def test_units_do_not_matter(blobs: Any, metric: str, shape: str, max_distance: str) -> None:
+    X, y = blobs
+    known = Constraints.sample(y, 60, random_state=0).flip(0.2, random_state=0)
+    choices = {"metric_type": metric, "shape": shape, "max_distance": max_distance, "n_init": 2}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MPCKMeans, "_warn_of_contradictions", lambda self, known: None)
+        first = MPCKMeans(3, random_state=0, **choices).fit(X, constraints=known)
+        second = MPCKMeans(3, random_state=0, **choices).fit(1024 * X, constraints=known)
+    np.testing.assert_array_equal(first.labels_, second.labels_)
+    np.testing.assert_allclose(1024**2 * second.metrics_, first.metrics_)
+
+
+@pytest.mark.parametrize(("metric", "shape"), VARIANTS)
+@pytest.mark.parametrize("max_distance", ["bound", "sweep"])
+def test_units_of_single_features_do_not_matter(metric: str, shape: str, max_distance: str) -> None:
+    """``A_h`` takes up any scales s: the same labels, and ``J + 2 n Σ log s``."""
+    X, y = make_blobs(150, n_features=4, centers=3, cluster_std=2.5, random_state=1)
+    X[:3, 3] += 200.0  # a feature that only few rows have
+    known = Constraints.sample(y, 60, random_state=0)
+    scales = np.array([3e-4, 1.0, 700.0, 2e5])
+    choices = {"metric_type": metric, "shape": shape, "max_distance": max_distance}
+    choices |= {"n_init": 5, "random_state": 0}
+    first = MPCKMeans(3, **choices).fit(X, constraints=known)
+    second = MPCKMeans(3, **choices).fit(X * scales, constraints=known)
+    np.testing.assert_array_equal(first.labels_, second.labels_)
+    shift = 2 * len(X) * np.log(scales).sum()
+    assert second.objective_ == pytest.approx(first.objective_ + shift, rel=1e-7)
+    by_feature = np.outer(scales, scales) if shape == "full" else scales**2
+    np.testing.assert_allclose(second.metrics_ * by_feature, first.metrics_, rtol=1e-3, atol=1e-6)
+    given = X[[0, 50, 100]]
+    first = MPCKMeans(3, init=given, **choices).fit(X, constraints=known)
+    second = MPCKMeans(3, init=given * scales, **choices).fit(X * scales, constraints=known)
+    np.testing.assert_array_equal(first.labels_, second.labels_)
+
+
+@pytest.mark.parametrize("amount", [100, 300])
+def test_raw_rows_are_clustered_as_well_as_standardized_ones(amount: int) -> None:
+    """On wine one feature has most of the variance: k-means in raw units is a trap."""
+    X, y = load_wine(return_X_y=True)
+    known = Constraints.sample(y, amount, random_state=amount)
+    free = np.setdiff1d(np.arange(len(y)), known.mentioned)
+    raw = MPCKMeans(3, random_state=0).fit(X, constraints=known)
+    standard = MPCKMeans(3, random_state=0).fit(X / X.std(axis=0), constraints=known)
+    shift = 2 * len(X) * np.log(X.std(axis=0)).sum()
+    assert raw.objective_ == pytest.approx(standard.objective_ + shift, rel=1e-6)
+    assert adjusted_rand_index(raw.labels_, standard.labels_) == 1.0
+    assert adjusted_rand_index(y[free], raw.labels_[free]) > 0.9
+
+
+@pytest.mark.parametrize("shape", ["full", "diagonal"])
+def test_features_of_few_rows_get_no_cluster_of_their_own(shape: str) -> None:
+    """A cluster for the two rows that have a feature would let its weight grow without limit."""
+    X, y = make_blobs(300, n_features=4, centers=3, cluster_std=2.0, random_state=3)
+    rare = np.zeros((300, 4))
+    rare[np.arange(8), np.arange(8) // 2] = 1.0
+    known = Constraints.sample(y[8:], 40, random_state=0)
+    pairs = {kind: getattr(known, kind) + 8 for kind in ("must_link", "cannot_link")}
+    model = MPCKMeans(3, shape=shape, random_state=0)
+    model.fit(np.column_stack([X, rare]), constraints=Constraints(n_samples=300, **pairs))
+    assert adjusted_rand_index(y, model.labels_) > 0.9
+
+
+@pytest.mark.parametrize("metric", ["shared", "per-cluster"])
+def test_rotations_do_not_matter_to_matrices_but_to_weights(metric: str) -> None:
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 100)
+    X = np.column_stack([y + 0.2 * rng.normal(size=200), 4 * rng.normal(size=200)])
+    turn = np.array([[1.0, -1.0], [1.0, 1.0]]) / np.sqrt(2)
+    known = Constraints.sample(y, 40, random_state=0)
+    start = X[[0, 150]]
+    fits = {}
+    for shape in ("full", "diagonal"):
+        choices = {"metric_type": metric, "shape": shape, "random_state": 0}
+        plain = MPCKMeans(2, init=start, **choices).fit(X, constraints=known)
+        turned = MPCKMeans(2, init=start @ turn, **choices).fit(X @ turn, constraints=known)
+        fits[shape] = plain, turned
+    plain, turned = fits["full"]
+    np.testing.assert_array_equal(plain.labels_, turned.labels_)
+    np.testing.assert_allclose(
+        turn @ turned.metrics_ @ turn.T, plain.metrics_, rtol=1e-5, atol=1e-6
+    )
+    assert adjusted_rand_index(y, plain.labels_) > 0.8
+    plain, turned = fits["diagonal"]
+    assert adjusted_rand_index(y, plain.labels_) > 0.8
+    assert adjusted_rand_index(y, turned.labels_) < 0.6
+
+
+# ------------------------------------------------------------------ as a user sees it
+
+
+@pytest.mark.parametrize(("metric", "shape"), VARIANTS)
+def test_metric_is_learned_from_pairs(metric: str, shape: str) -> None:
+    X, y = load_iris(return_X_y=True)
+    known = Constraints.sample(y, 75, random_state=1)
+    model = MPCKMeans(3, metric_type=metric, shape=shape, random_state=0).fit(X, constraints=known)
+    assert adjusted_rand_index(y, model.labels_) > 0.8
+    assert model.metrics_.shape == (3,) * (metric != "shared") + (4,) * (1 + (shape == "full"))
+    free = np.ones(150, bool)
+    free[known.must_link] = free[known.cannot_link] = False
+    np.testing.assert_array_equal(model.predict(X)[free], model.labels_[free])
+
+
+@pytest.mark.parametrize(("metric", "shape"), VARIANTS)
+def test_predict_transform_and_score(blobs: Any, metric: str, shape: str) -> None:
+    X, y = blobs
+    known = Constraints.sample(y, 40, random_state=0)
+    model = MPCKMeans(3, metric_type=metric, shape=shape, random_state=0).fit(X, constraints=known)
+    A = model.metrics_ if shape == "full" else model.metrics_[..., None] * np.eye(3)
+    A = np.broadcast_to(A, (3, 3, 3))
+    away = X[:, None] - model.cluster_centers_
+    squared = np.einsum("ihd,hde,ihe->ih", away, A, away)
+    np.testing.assert_allclose(model.transform(X), np.sqrt(squared))
+    blur = 1e-3 * np.cov(X.T, bias=True)
+    blur = blur if shape == "full" else np.diag(np.diag(blur))
+    costs = squared - np.linalg.slogdet(A)[1] + np.einsum("hde,de->h", A, blur)
+    np.testing.assert_array_equal(model.predict(X), costs.argmin(axis=1))
+    assert model.score(X) == pytest.approx(-costs.min(axis=1).sum(), rel=1e-6)
+    assert model.inertia_ == pytest.approx(squared[np.arange(150), model.labels_].sum())
+
+
+@pytest.mark.parametrize(("metric", "shape"), VARIANTS)
+def test_sparse_rows_equal_dense_rows(blobs: Any, metric: str, shape: str) -> None:
+    X, y = blobs
+    X = np.where(np.abs(X) < 2, 0, X)
+    known = Constraints.sample(y, 60, random_state=0)
+    choices = {"metric_type": metric, "shape": shape, "init": X[:3].copy(), "random_state": 0}
+    dense = MPCKMeans(3, **choices).fit(X, constraints=known)
+    thin = MPCKMeans(3, **choices).fit(sparse.csr_array(X), constraints=known)
+    np.testing.assert_array_equal(dense.labels_, thin.labels_)
+    np.testing.assert_allclose(dense.metrics_, thin.metrics_, rtol=1e-6)
+    np.testing.assert_array_equal(dense.predict(X), thin.predict(sparse.csr_matrix(X)))
+
+
+@pytest.mark.parametrize(("metric", "shape"), VARIANTS)
+def test_constant_features_are_harmless(blobs: Any, metric: str, shape: str) -> None:
+    X, y = blobs
+    known = Constraints.sample(y, 60, random_state=0)
+    wide = np.column_stack([X, np.full(150, 3.0)])
+    choices = {"metric_type": metric, "shape": shape, "random_state": 0}
+    plain = MPCKMeans(3, init=X[:3].copy(), **choices).fit(X, constraints=known)
+    more = MPCKMeans(3, init=wide[:3].copy(), **choices).fit(wide, constraints=known)
+    assert np.isfinite(more.metrics_).all()
+    assert adjusted_rand_index(plain.labels_, more.labels_) > 0.85
+
+
+def test_empty_clusters_are_filled(blobs: Any) -> None:
+    X, y = blobs
+    start = np.vstack([X[:2], [[1e6] * 3]])
+    for metric in ("shared", "per-cluster"):
+        known = Constraints.sample(y, 100, random_state=0)
+        model = MPCKMeans(3, metric_type=metric, init=start).fit(X, constraints=known)
+        assert len(set(model.labels_)) == 3
+        assert np.all(np.diff(model.history_) <= 1e-9 * np.abs(model.history_[:-1]))
+
+
+def test_classes_and_groups_are_listened_to() -> None:
+    X, y = load_iris(return_X_y=True)
+    labels = np.where(np.arange(150) % 5 == 0, y, -1)
+    model = MPCKMeans(3, random_state=0).fit(X, labels)
+    assert model.n_violations_ <= 2
+    assert adjusted_rand_index(y, model.labels_) > 0.85
+    grouped = MPCKMeans(3, penalty=1e4, random_state=0)
+    grouped.fit(X, constraints=Constraints(groups=labels))
+    assert grouped.n_violations_ == 0
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"penalty": -1.0}, "penalty"),
+        ({"penalty": "none"}, "penalty"),
+        ({"penalty": np.inf}, "penalty"),
+        ({"metric_type": "both"}, "metric_type"),
+        ({"shape": "round"}, "shape"),
+        ({"max_distance": "far"}, "max_distance"),
+        ({"init": "middle"}, "init"),
+        ({"n_init": 0}, "n_init"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"tol": -1.0}, "tol"),
+    ],
+)
+def test_wrong_parameters_are_named(params: dict[str, Any], message: str, blobs: Any) -> None:
+    with pytest.raises(ValueError, match=message):
+        MPCKMeans(3, **params).fit(blobs[0])
+
+
+# --- what it is made of ---
+
+
 def random_problem(
     seed: int, n: int = 14, k: int = 3, *, named: bool = True, **choices: Any
 ) -> tuple[MetricProblem, np.ndarray, Constraints]:
@@ -180,12 +390,6 @@ def test_best_metric_is_the_inverse_scatter() -> None:
 # ------------------------------------------------------------------ limits
 
 
-@pytest.fixture
-def blobs() -> tuple[np.ndarray, np.ndarray]:
-    X, y = make_blobs(150, n_features=3, centers=3, cluster_std=2.5, random_state=1)
-    return X, y
-
-
 @pytest.mark.parametrize("full", [True, False])
 def test_fixed_metric_and_no_weight_is_k_means(blobs: Any, full: bool) -> None:
     X, y = blobs
@@ -257,78 +461,7 @@ def test_without_pairs_the_metric_is_the_inverse_within_scatter(blobs: Any) -> N
     assert visit.objective <= n_d - 150 * np.linalg.slogdet(A)[1] + 1e-9
 
 
-def test_huge_weight_on_true_pairs_leaves_none_violated(blobs: Any) -> None:
-    X, y = blobs
-    known = Constraints.sample(y, 100, random_state=0)
-    model = MPCKMeans(3, penalty=1e4, random_state=0).fit(X, constraints=known)
-    assert model.n_violations_ == 0
-
-
 # ------------------------------------------------------------------ invariances
-
-
-@pytest.mark.parametrize(("metric", "shape"), VARIANTS)
-@pytest.mark.parametrize("max_distance", ["bound", "sweep"])
-def test_units_do_not_matter(blobs: Any, metric: str, shape: str, max_distance: str) -> None:
-    X, y = blobs
-    known = Constraints.sample(y, 60, random_state=0).flip(0.2, random_state=0)
-    choices = {"metric_type": metric, "shape": shape, "max_distance": max_distance, "n_init": 2}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(MPCKMeans, "_warn_of_contradictions", lambda self, known: None)
-        first = MPCKMeans(3, random_state=0, **choices).fit(X, constraints=known)
-        second = MPCKMeans(3, random_state=0, **choices).fit(1024 * X, constraints=known)
-    np.testing.assert_array_equal(first.labels_, second.labels_)
-    np.testing.assert_allclose(1024**2 * second.metrics_, first.metrics_)
-
-
-@pytest.mark.parametrize(("metric", "shape"), VARIANTS)
-@pytest.mark.parametrize("max_distance", ["bound", "sweep"])
-def test_units_of_single_features_do_not_matter(metric: str, shape: str, max_distance: str) -> None:
-    """``A_h`` takes up any scales s: the same labels, and ``J + 2 n Σ log s``."""
-    X, y = make_blobs(150, n_features=4, centers=3, cluster_std=2.5, random_state=1)
-    X[:3, 3] += 200.0  # a feature that only few rows have
-    known = Constraints.sample(y, 60, random_state=0)
-    scales = np.array([3e-4, 1.0, 700.0, 2e5])
-    choices = {"metric_type": metric, "shape": shape, "max_distance": max_distance}
-    choices |= {"n_init": 5, "random_state": 0}
-    first = MPCKMeans(3, **choices).fit(X, constraints=known)
-    second = MPCKMeans(3, **choices).fit(X * scales, constraints=known)
-    np.testing.assert_array_equal(first.labels_, second.labels_)
-    shift = 2 * len(X) * np.log(scales).sum()
-    assert second.objective_ == pytest.approx(first.objective_ + shift, rel=1e-7)
-    by_feature = np.outer(scales, scales) if shape == "full" else scales**2
-    np.testing.assert_allclose(second.metrics_ * by_feature, first.metrics_, rtol=1e-3, atol=1e-6)
-    given = X[[0, 50, 100]]
-    first = MPCKMeans(3, init=given, **choices).fit(X, constraints=known)
-    second = MPCKMeans(3, init=given * scales, **choices).fit(X * scales, constraints=known)
-    np.testing.assert_array_equal(first.labels_, second.labels_)
-
-
-@pytest.mark.parametrize("amount", [100, 300])
-def test_raw_rows_are_clustered_as_well_as_standardized_ones(amount: int) -> None:
-    """On wine one feature has most of the variance: k-means in raw units is a trap."""
-    X, y = load_wine(return_X_y=True)
-    known = Constraints.sample(y, amount, random_state=amount)
-    free = np.setdiff1d(np.arange(len(y)), known.mentioned)
-    raw = MPCKMeans(3, random_state=0).fit(X, constraints=known)
-    standard = MPCKMeans(3, random_state=0).fit(X / X.std(axis=0), constraints=known)
-    shift = 2 * len(X) * np.log(X.std(axis=0)).sum()
-    assert raw.objective_ == pytest.approx(standard.objective_ + shift, rel=1e-6)
-    assert adjusted_rand_index(raw.labels_, standard.labels_) == 1.0
-    assert adjusted_rand_index(y[free], raw.labels_[free]) > 0.9
-
-
-@pytest.mark.parametrize("shape", ["full", "diagonal"])
-def test_features_of_few_rows_get_no_cluster_of_their_own(shape: str) -> None:
-    """A cluster for the two rows that have a feature would let its weight grow without limit."""
-    X, y = make_blobs(300, n_features=4, centers=3, cluster_std=2.0, random_state=3)
-    rare = np.zeros((300, 4))
-    rare[np.arange(8), np.arange(8) // 2] = 1.0
-    known = Constraints.sample(y[8:], 40, random_state=0)
-    pairs = {kind: getattr(known, kind) + 8 for kind in ("must_link", "cannot_link")}
-    model = MPCKMeans(3, shape=shape, random_state=0)
-    model.fit(np.column_stack([X, rare]), constraints=Constraints(n_samples=300, **pairs))
-    assert adjusted_rand_index(y, model.labels_) > 0.9
 
 
 @given(SEEDS)
@@ -347,31 +480,6 @@ def test_scatter_within_components(seed: int) -> None:
         np.testing.assert_allclose(full, expected, atol=1e-12)
         np.testing.assert_allclose(diagonal, np.diag(expected), atol=1e-12)
         assert freedom == same == 12 - len(set(component))
-
-
-@pytest.mark.parametrize("metric", ["shared", "per-cluster"])
-def test_rotations_do_not_matter_to_matrices_but_to_weights(metric: str) -> None:
-    rng = np.random.default_rng(0)
-    y = np.repeat([0, 1], 100)
-    X = np.column_stack([y + 0.2 * rng.normal(size=200), 4 * rng.normal(size=200)])
-    turn = np.array([[1.0, -1.0], [1.0, 1.0]]) / np.sqrt(2)
-    known = Constraints.sample(y, 40, random_state=0)
-    start = X[[0, 150]]
-    fits = {}
-    for shape in ("full", "diagonal"):
-        choices = {"metric_type": metric, "shape": shape, "random_state": 0}
-        plain = MPCKMeans(2, init=start, **choices).fit(X, constraints=known)
-        turned = MPCKMeans(2, init=start @ turn, **choices).fit(X @ turn, constraints=known)
-        fits[shape] = plain, turned
-    plain, turned = fits["full"]
-    np.testing.assert_array_equal(plain.labels_, turned.labels_)
-    np.testing.assert_allclose(
-        turn @ turned.metrics_ @ turn.T, plain.metrics_, rtol=1e-5, atol=1e-6
-    )
-    assert adjusted_rand_index(y, plain.labels_) > 0.8
-    plain, turned = fits["diagonal"]
-    assert adjusted_rand_index(y, plain.labels_) > 0.8
-    assert adjusted_rand_index(y, turned.labels_) < 0.6
 
 
 # ------------------------------------------------------------------ the largest distance
@@ -409,82 +517,6 @@ def test_farthest_pair_and_bound(seed: int) -> None:
 # ------------------------------------------------------------------ as a user sees it
 
 
-@pytest.mark.parametrize(("metric", "shape"), VARIANTS)
-def test_metric_is_learned_from_pairs(metric: str, shape: str) -> None:
-    X, y = load_iris(return_X_y=True)
-    known = Constraints.sample(y, 75, random_state=1)
-    model = MPCKMeans(3, metric_type=metric, shape=shape, random_state=0).fit(X, constraints=known)
-    assert adjusted_rand_index(y, model.labels_) > 0.8
-    assert model.metrics_.shape == (3,) * (metric != "shared") + (4,) * (1 + (shape == "full"))
-    free = np.ones(150, bool)
-    free[known.must_link] = free[known.cannot_link] = False
-    np.testing.assert_array_equal(model.predict(X)[free], model.labels_[free])
-
-
-@pytest.mark.parametrize(("metric", "shape"), VARIANTS)
-def test_predict_transform_and_score(blobs: Any, metric: str, shape: str) -> None:
-    X, y = blobs
-    known = Constraints.sample(y, 40, random_state=0)
-    model = MPCKMeans(3, metric_type=metric, shape=shape, random_state=0).fit(X, constraints=known)
-    A = model.metrics_ if shape == "full" else model.metrics_[..., None] * np.eye(3)
-    A = np.broadcast_to(A, (3, 3, 3))
-    away = X[:, None] - model.cluster_centers_
-    squared = np.einsum("ihd,hde,ihe->ih", away, A, away)
-    np.testing.assert_allclose(model.transform(X), np.sqrt(squared))
-    blur = 1e-3 * np.cov(X.T, bias=True)
-    blur = blur if shape == "full" else np.diag(np.diag(blur))
-    costs = squared - np.linalg.slogdet(A)[1] + np.einsum("hde,de->h", A, blur)
-    np.testing.assert_array_equal(model.predict(X), costs.argmin(axis=1))
-    assert model.score(X) == pytest.approx(-costs.min(axis=1).sum(), rel=1e-6)
-    assert model.inertia_ == pytest.approx(squared[np.arange(150), model.labels_].sum())
-
-
-@pytest.mark.parametrize(("metric", "shape"), VARIANTS)
-def test_sparse_rows_equal_dense_rows(blobs: Any, metric: str, shape: str) -> None:
-    X, y = blobs
-    X = np.where(np.abs(X) < 2, 0, X)
-    known = Constraints.sample(y, 60, random_state=0)
-    choices = {"metric_type": metric, "shape": shape, "init": X[:3].copy(), "random_state": 0}
-    dense = MPCKMeans(3, **choices).fit(X, constraints=known)
-    thin = MPCKMeans(3, **choices).fit(sparse.csr_array(X), constraints=known)
-    np.testing.assert_array_equal(dense.labels_, thin.labels_)
-    np.testing.assert_allclose(dense.metrics_, thin.metrics_, rtol=1e-6)
-    np.testing.assert_array_equal(dense.predict(X), thin.predict(sparse.csr_matrix(X)))
-
-
-@pytest.mark.parametrize(("metric", "shape"), VARIANTS)
-def test_constant_features_are_harmless(blobs: Any, metric: str, shape: str) -> None:
-    X, y = blobs
-    known = Constraints.sample(y, 60, random_state=0)
-    wide = np.column_stack([X, np.full(150, 3.0)])
-    choices = {"metric_type": metric, "shape": shape, "random_state": 0}
-    plain = MPCKMeans(3, init=X[:3].copy(), **choices).fit(X, constraints=known)
-    more = MPCKMeans(3, init=wide[:3].copy(), **choices).fit(wide, constraints=known)
-    assert np.isfinite(more.metrics_).all()
-    assert adjusted_rand_index(plain.labels_, more.labels_) > 0.85
-
-
-def test_empty_clusters_are_filled(blobs: Any) -> None:
-    X, y = blobs
-    start = np.vstack([X[:2], [[1e6] * 3]])
-    for metric in ("shared", "per-cluster"):
-        known = Constraints.sample(y, 100, random_state=0)
-        model = MPCKMeans(3, metric_type=metric, init=start).fit(X, constraints=known)
-        assert len(set(model.labels_)) == 3
-        assert np.all(np.diff(model.history_) <= 1e-9 * np.abs(model.history_[:-1]))
-
-
-def test_classes_and_groups_are_listened_to() -> None:
-    X, y = load_iris(return_X_y=True)
-    labels = np.where(np.arange(150) % 5 == 0, y, -1)
-    model = MPCKMeans(3, random_state=0).fit(X, labels)
-    assert model.n_violations_ <= 2
-    assert adjusted_rand_index(y, model.labels_) > 0.85
-    grouped = MPCKMeans(3, penalty=1e4, random_state=0)
-    grouped.fit(X, constraints=Constraints(groups=labels))
-    assert grouped.n_violations_ == 0
-
-
 def test_moments_do_not_depend_on_the_origin() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 3))
@@ -496,23 +528,3 @@ def test_moments_do_not_depend_on_the_origin() -> None:
     metrics = Metrics(np.ones((1, 3)), np.zeros(1))
     away = ((X[:, None] - centers) ** 2).sum(axis=2)
     np.testing.assert_allclose(squared_to_centers(X, centers, metrics), away, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"penalty": -1.0}, "penalty"),
-        ({"penalty": "none"}, "penalty"),
-        ({"penalty": np.inf}, "penalty"),
-        ({"metric_type": "both"}, "metric_type"),
-        ({"shape": "round"}, "shape"),
-        ({"max_distance": "far"}, "max_distance"),
-        ({"init": "middle"}, "init"),
-        ({"n_init": 0}, "n_init"),
-        ({"max_iter": 0}, "max_iter"),
-        ({"tol": -1.0}, "tol"),
-    ],
-)
-def test_wrong_parameters_are_named(params: dict[str, Any], message: str, blobs: Any) -> None:
-    with pytest.raises(ValueError, match=message):
-        MPCKMeans(3, **params).fit(blobs[0])

@@ -13,8 +13,9 @@ from sklearn.datasets import make_blobs
 from sidelight import Constraints
 from sidelight.assignment import SizedAssignment, assign_sized
 from sidelight.assignment import _prices as _sized_prices
-from sidelight.assignment._prices import COSTS_PER_ROW, SOME_ROWS, better_prices
+from sidelight.assignment._prices import COSTS_PER_ROW, SOME_ROWS
 from sidelight.assignment._sized import size_bound
+from sidelight.assignment.inner import better_prices
 from sidelight.cluster import KMeans, SizeConstrainedKMeans, SizeConstrainedKMedians
 from sidelight.cluster.sized import _loop as _sized_loop
 from sidelight.exceptions import InconsistentConstraints, InfeasibleConstraints, SidelightError
@@ -292,23 +293,6 @@ def test_empty_clusters_get_a_row() -> None:
         assert len(np.unique(model.labels_)) == 3
 
 
-def test_prices_prove_the_last_assignment() -> None:
-    """Weak duality with the prices of the fit, on a case where both kinds of bounds bind."""
-    X = np.random.default_rng(0).exponential(size=(400, 2))
-    seen: list[SizedAssignment] = []
-    from sidelight.cluster.sized import _loop as _sized_loop
-
-    real = _sized_loop.assign_sized
-    try:
-        _sized_loop.assign_sized = lambda *a, **b: seen.append(real(*a, **b)) or seen[-1]
-        model = SizeConstrainedKMeans(5, min_size=70, max_size=90, n_init=1, random_state=0).fit(X)
-    finally:
-        _sized_loop.assign_sized = real
-    cost = distances(SizeConstrainedKMeans, X, model.cluster_centers_)
-    proof = size_bound(cost, np.ones(400), np.full(5, 70.0), np.full(5, 90.0), seen[-1].prices)
-    assert model.objective_ == pytest.approx(proof, rel=1e-9)
-
-
 @pytest.mark.parametrize(
     ("params", "message"),
     [
@@ -358,6 +342,38 @@ def test_bad_parameters(params: Any, message: str) -> None:
         SizeConstrainedKMeans(2, **params).fit([[0.0], [1.0]])
     with pytest.raises(SidelightError, match="row_sizes"):
         SizeConstrainedKMeans(2).fit([[0.0], [1.0]], row_sizes=[1.0, -1.0])
+
+
+# ------------------------------------------------------------------ prices for the next assignment
+
+
+def test_prices_without_a_way_between_the_clusters_stay_finite() -> None:
+    X = np.repeat([[0.0], [1e3], [2e3]], [500, 300, 200], axis=0)
+    cost = (X - np.array([0.0, 1e3, 2e3])) ** 2
+    prices, _ = better_prices(cost, np.full(3, 333.0), np.full(3, 334.0), np.array([1.0, 0, -1]))
+    assert np.all(np.isfinite(prices))
+    model = SizeConstrainedKMeans(3, min_size=333, max_size=334, random_state=0).fit(X)
+    assert sorted(model.cluster_sizes_) == [333, 333, 334]
+
+
+# --- what it is made of ---
+
+
+def test_prices_prove_the_last_assignment() -> None:
+    """Weak duality with the prices of the fit, on a case where both kinds of bounds bind."""
+    X = np.random.default_rng(0).exponential(size=(400, 2))
+    seen: list[SizedAssignment] = []
+    from sidelight.cluster.sized import _loop as _sized_loop
+
+    real = _sized_loop.assign_sized
+    try:
+        _sized_loop.assign_sized = lambda *a, **b: seen.append(real(*a, **b)) or seen[-1]
+        model = SizeConstrainedKMeans(5, min_size=70, max_size=90, n_init=1, random_state=0).fit(X)
+    finally:
+        _sized_loop.assign_sized = real
+    cost = distances(SizeConstrainedKMeans, X, model.cluster_centers_)
+    proof = size_bound(cost, np.ones(400), np.full(5, 70.0), np.full(5, 90.0), seen[-1].prices)
+    assert model.objective_ == pytest.approx(proof, rel=1e-9)
 
 
 # ------------------------------------------------------------------ prices for the next assignment
@@ -416,12 +432,3 @@ def test_better_prices_change_nothing_but_the_time(
     plain = SizeConstrainedKMeans(8, **settings).fit(X)
     np.testing.assert_array_equal(faster.labels_, plain.labels_)
     np.testing.assert_allclose(faster.history_, plain.history_, rtol=1e-12)
-
-
-def test_prices_without_a_way_between_the_clusters_stay_finite() -> None:
-    X = np.repeat([[0.0], [1e3], [2e3]], [500, 300, 200], axis=0)
-    cost = (X - np.array([0.0, 1e3, 2e3])) ** 2
-    prices, _ = better_prices(cost, np.full(3, 333.0), np.full(3, 334.0), np.array([1.0, 0, -1]))
-    assert np.all(np.isfinite(prices))
-    model = SizeConstrainedKMeans(3, min_size=333, max_size=334, random_state=0).fit(X)
-    assert sorted(model.cluster_sizes_) == [333, 333, 334]

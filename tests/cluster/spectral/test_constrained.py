@@ -42,15 +42,88 @@ from sidelight.graphs import (
 )
 
 
-def chance(seed: int = 0) -> np.random.RandomState:
-    return np.random.RandomState(seed)
-
-
 @pytest.fixture(scope="module")
 def wine():
     X, y = load_wine(return_X_y=True)
     X = StandardScaler().fit_transform(X)
     return X, y, Constraints.sample(y, 60, random_state=1)
+
+
+# --- grouping ------------------------------------------------------------------------------------
+
+
+def test_grouping_without_links_is_the_normalised_cut(wine):
+    X, _, known = wine
+    plain = SpectralClustering(3, random_state=0).fit(X)
+    for smooth in (False, True):
+        model = GroupedSpectralClustering(3, smooth=smooth, random_state=0)
+        model.fit(X)
+        np.testing.assert_allclose(model.eigenvalues_, plain.eigenvalues_, atol=1e-9)
+        assert adjusted_rand_score(model.labels_, plain.labels_) == 1
+    with pytest.warns(ConstraintWarning, match="cannot-links"):
+        model.fit(X, constraints=known)
+
+
+# --- forms of the penalty ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["separate", "merged", "difference"])
+def test_constraints_turn_the_cut_of_a_rectangle(form):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(300, 2)) * [1.6, 1.0]  # unconstrained, the cut is vertical
+    y = (X[:, 1] > 0.5).astype(int)
+    known = Constraints.sample(y, 150, random_state=0)
+    scores = []
+    for penalty in (0.0, 0.5):
+        model = SignedSpectralClustering(2, penalty=penalty, form=form, random_state=0)
+        model.fit(X, constraints=known)
+        scores.append((adjusted_rand_score(y, model.labels_), model.n_violations_))
+    assert scores[0][0] < 0.1
+    assert scores[1][0] > 0.6
+    assert scores[1][1] < scores[0][1]
+
+
+# --- a level of satisfied constraints ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "learning, additive"])
+@pytest.mark.filterwarnings("ignore::sidelight.exceptions.ConstraintWarning")
+def test_more_pairs_do_not_harm_rows_that_none_of_them_mentions(method):
+    scores = {0: [], 30: [], 120: [], 480: []}
+    for seed in range(4):
+        X, y = make_moons(240, noise=0.2, random_state=seed)
+        told = np.random.default_rng(seed).permutation(240)[:120]
+        for n_pairs, found in scores.items():
+            pairs = Constraints.sample(y[told], max(n_pairs, 2), random_state=seed)
+            known = Constraints(told[pairs.must_link], told[pairs.cannot_link], n_samples=240)
+            known = known if n_pairs else Constraints(n_samples=240)
+            labels = METHODS[method](2, random_state=0).fit(X, constraints=known).labels_
+            held = np.setdiff1d(np.arange(240), told)
+            found.append(adjusted_rand_score(y[held], labels[held]))
+    plain, *means = (np.mean(found) for found in scores.values())
+    assert min(means) >= plain - 0.02
+    assert means[2] >= max(means) - 0.05
+
+
+# --- constraints that spread, edited graphs ------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["propagated", "learning", "learning, additive"])
+def test_changed_graphs_follow_complete_knowledge(wine, method):
+    X, y, _ = wine
+    known = Constraints.from_labels(y)
+    W = neighbor_graph(X, 10, weights="local")
+    model = METHODS[method](3, graph="precomputed", random_state=0).fit(
+        sparse.csr_array(W), constraints=known
+    )
+    assert adjusted_rand_score(y, model.labels_) > 0.95  # the graph alone: 0.90
+
+
+# --- what it is made of ---
+
+
+def chance(seed: int = 0) -> np.random.RandomState:
+    return np.random.RandomState(seed)
 
 
 # --- grouping ------------------------------------------------------------------------------------
@@ -93,18 +166,6 @@ def test_grouping_is_the_projected_problem(wine, smooth, copies):
         np.testing.assert_allclose(
             values, smooth_eigenvectors(small, 4, random_state=chance())[0], atol=1e-6
         )
-
-
-def test_grouping_without_links_is_the_normalised_cut(wine):
-    X, _, known = wine
-    plain = SpectralClustering(3, random_state=0).fit(X)
-    for smooth in (False, True):
-        model = GroupedSpectralClustering(3, smooth=smooth, random_state=0)
-        model.fit(X)
-        np.testing.assert_allclose(model.eigenvalues_, plain.eigenvalues_, atol=1e-9)
-        assert adjusted_rand_score(model.labels_, plain.labels_) == 1
-    with pytest.warns(ConstraintWarning, match="cannot-links"):
-        model.fit(X, constraints=known)
 
 
 def test_grouped_rows_share_their_cluster_and_smoothing_takes_neighbours_along(wine):
@@ -168,22 +229,6 @@ def test_a_balanced_constraint_graph_has_its_signs_for_a_null_vector():
     np.testing.assert_allclose(np.sign(vectors[:, 0]) * np.sign(vectors[0, 0]), [1, 1, -1, -1])
 
 
-@pytest.mark.parametrize("form", ["separate", "merged", "difference"])
-def test_constraints_turn_the_cut_of_a_rectangle(form):
-    rng = np.random.default_rng(0)
-    X = rng.uniform(size=(300, 2)) * [1.6, 1.0]  # unconstrained, the cut is vertical
-    y = (X[:, 1] > 0.5).astype(int)
-    known = Constraints.sample(y, 150, random_state=0)
-    scores = []
-    for penalty in (0.0, 0.5):
-        model = SignedSpectralClustering(2, penalty=penalty, form=form, random_state=0)
-        model.fit(X, constraints=known)
-        scores.append((adjusted_rand_score(y, model.labels_), model.n_violations_))
-    assert scores[0][0] < 0.1
-    assert scores[1][0] > 0.6
-    assert scores[1][1] < scores[0][1]
-
-
 # --- a level of satisfied constraints ------------------------------------------------------------
 
 
@@ -245,25 +290,6 @@ def test_two_clusters_stay_two_whatever_the_sign_of_the_vector():
     assert len(np.unique(labels)) == 2
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if name != "learning, additive"])
-@pytest.mark.filterwarnings("ignore::sidelight.exceptions.ConstraintWarning")
-def test_more_pairs_do_not_harm_rows_that_none_of_them_mentions(method):
-    scores = {0: [], 30: [], 120: [], 480: []}
-    for seed in range(4):
-        X, y = make_moons(240, noise=0.2, random_state=seed)
-        told = np.random.default_rng(seed).permutation(240)[:120]
-        for n_pairs, found in scores.items():
-            pairs = Constraints.sample(y[told], max(n_pairs, 2), random_state=seed)
-            known = Constraints(told[pairs.must_link], told[pairs.cannot_link], n_samples=240)
-            known = known if n_pairs else Constraints(n_samples=240)
-            labels = METHODS[method](2, random_state=0).fit(X, constraints=known).labels_
-            held = np.setdiff1d(np.arange(240), told)
-            found.append(adjusted_rand_score(y[held], labels[held]))
-    plain, *means = (np.mean(found) for found in scores.values())
-    assert min(means) >= plain - 0.02
-    assert means[2] >= max(means) - 0.05
-
-
 def test_flexible_clusters():
     X, y = make_moons(300, noise=0.15, random_state=3)
     known = Constraints.sample(y, 60, random_state=0)
@@ -311,14 +337,3 @@ def test_entailed_pairs_are_written_out():
     pairs = entailed_pairs(known)
     np.testing.assert_array_equal(pairs.together, [[0, 1], [0, 2], [1, 2]])
     np.testing.assert_array_equal(pairs.apart, [[0, 3], [1, 3], [2, 3]])
-
-
-@pytest.mark.parametrize("method", ["propagated", "learning", "learning, additive"])
-def test_changed_graphs_follow_complete_knowledge(wine, method):
-    X, y, _ = wine
-    known = Constraints.from_labels(y)
-    W = neighbor_graph(X, 10, weights="local")
-    model = METHODS[method](3, graph="precomputed", random_state=0).fit(
-        sparse.csr_array(W), constraints=known
-    )
-    assert adjusted_rand_score(y, model.labels_) > 0.95  # the graph alone: 0.90

@@ -99,7 +99,11 @@ def test_old_rows_are_extended_to_their_place_in_the_relaxed_cut(wine):
 
 
 FORMS = [(method, {}) for method in METHODS]
+
+
 FORMS += [("grouped", {"smooth": True})]
+
+
 FORMS += [
     (method, {"form": form})
     for method in ("signed", "contracted")
@@ -138,15 +142,6 @@ def test_a_row_that_is_like_no_other_joins_the_nearest(moons):
     np.testing.assert_array_equal(model.predict(far), model.labels_[nearest])
 
 
-def test_landmarks_that_are_far_from_a_row_do_not_blow_up():
-    X = np.vstack([make_blobs(300, centers=2, random_state=0)[0], [[40.0, 40.0], [-45.0, 9.0]]])
-    model = SpectralClustering(2, graph="landmarks", n_landmarks=30, random_state=0).fit(X)
-    assert np.isfinite(model.embedding_).all()
-    places = Landmarks(X[:20].astype(float), 1.0)
-    vectors = places.fit(as_rows(X), 3)[1]
-    assert np.abs(vectors).max() <= 1 + 1e-6
-
-
 # --- objectives and splits -----------------------------------------------------------------------
 
 
@@ -178,19 +173,6 @@ def test_min_max_cut_is_above_its_bound():
         total = model.fit(W).eigenvalues_.sum()
         for labels in (model.labels_, np.arange(9) % k):
             assert cut_values(W, labels).min_max_cut >= total / (1 - total / k) - 1e-9
-
-
-@pytest.mark.parametrize("objective", ["ratio-cut", "normalized-cut"])
-def test_splits_send_new_rows_where_the_old_ones_went(wine, objective):
-    X, _ = wine
-    W = neighbor_graph(X, 10, weights="local")
-    labels, splits = recursive_labels(W, 4, objective, np.random.RandomState(0))
-    np.testing.assert_array_equal(labels_of_new(W, splits), labels)
-    assert [split.new for split in splits] == [1, 2, 3]
-    X, y = make_blobs(300, centers=[[0, 0], [6, 0], [0, 6], [30, 30]], random_state=0)
-    model = SpectralClustering(4, partition="recursive", objective=objective, random_state=0)
-    assert adjusted_rand_score(y, model.fit(X).labels_) > 0.95
-    assert np.mean(model.predict(X) == model.labels_) > 0.98
 
 
 def test_costly_splits_are_not_made():
@@ -307,3 +289,34 @@ def test_any_number_of_threads_and_single_precision(moons, method):
     np.testing.assert_array_equal(results[0].labels_, results[1].labels_)
     assert results[2].embedding_.dtype == np.float32
     assert adjusted_rand_score(results[0].labels_, results[2].labels_) > 0.95
+
+
+# --- what it is made of ---
+
+
+# --- extension -----------------------------------------------------------------------------------
+
+
+def test_landmarks_that_are_far_from_a_row_do_not_blow_up():
+    X = np.vstack([make_blobs(300, centers=2, random_state=0)[0], [[40.0, 40.0], [-45.0, 9.0]]])
+    model = SpectralClustering(2, graph="landmarks", n_landmarks=30, random_state=0).fit(X)
+    assert np.isfinite(model.embedding_).all()
+    places = Landmarks(X[:20].astype(float), 1.0)
+    vectors = places.fit(as_rows(X), 3)[1]
+    assert np.abs(vectors).max() <= 1 + 1e-6
+
+
+# --- objectives and splits -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("objective", ["ratio-cut", "normalized-cut"])
+def test_splits_send_new_rows_where_the_old_ones_went(wine, objective):
+    X, _ = wine
+    W = neighbor_graph(X, 10, weights="local")
+    labels, splits = recursive_labels(W, 4, objective, np.random.RandomState(0))
+    np.testing.assert_array_equal(labels_of_new(W, splits), labels)
+    assert [split.new for split in splits] == [1, 2, 3]
+    X, y = make_blobs(300, centers=[[0, 0], [6, 0], [0, 6], [30, 30]], random_state=0)
+    model = SpectralClustering(4, partition="recursive", objective=objective, random_state=0)
+    assert adjusted_rand_score(y, model.fit(X).labels_) > 0.95
+    assert np.mean(model.predict(X) == model.labels_) > 0.98

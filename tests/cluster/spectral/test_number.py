@@ -18,10 +18,6 @@ from sidelight.graphs import smooth_eigenvectors
 TRUTH = np.repeat([0, 1, 2], [12, 9, 15])
 
 
-def chance(seed: int = 0) -> np.random.RandomState:
-    return np.random.RandomState(seed)
-
-
 def random_graph(seed: int, n: int) -> np.ndarray:
     W = np.triu(np.random.default_rng(seed).uniform(size=(n, n)), 1)
     return W + W.T
@@ -95,16 +91,6 @@ def test_a_marked_gap_within_the_parts_counts_further():
     assert np.count_nonzero(model.spectrum_ == 0) == 2
 
 
-def test_gaps_of_known_spectra():
-    line = np.arange(8.0) ** 2  # eigenvalues of an even line; two lines have each twice
-    assert eigengap(np.repeat(line, 2), 1e3)[0] == 2
-    assert eigengap(np.array([0, 0.01, 0.012, 0.3, 0.35]))[0] == 3
-    assert eigengap(np.array([0, 0.5, 0.55, 0.6, 0.62]))[0] == 1
-    assert eigengap(np.zeros(5))[0] == 4  # no more than one fewer than there are eigenvalues
-    assert eigengap(np.array([0.0, 0.3]))[0] == 1
-    np.testing.assert_allclose(eigengap(np.array([0, 0.01, 0.2, 0.3])), (2, 20.0))
-
-
 def test_a_gap_that_is_not_marked_is_told():
     # Eigenvalues of a ring are pairs that rise like 1, 4, 9, ...
     ring = np.roll(np.eye(60), 1, axis=1)
@@ -120,6 +106,23 @@ def test_no_more_clusters_than_allowed(choice):
         model = SpectralClustering(choice, max_clusters=most, random_state=0).fit(X)
         assert len(np.unique(model.labels_)) == model.embedding_.shape[1] <= most
     assert SpectralClustering(choice, random_state=0).fit(X[:1]).labels_ == [0]
+
+
+# --- what it is made of ---
+
+
+def chance(seed: int = 0) -> np.random.RandomState:
+    return np.random.RandomState(seed)
+
+
+def test_gaps_of_known_spectra():
+    line = np.arange(8.0) ** 2  # eigenvalues of an even line; two lines have each twice
+    assert eigengap(np.repeat(line, 2), 1e3)[0] == 2
+    assert eigengap(np.array([0, 0.01, 0.012, 0.3, 0.35]))[0] == 3
+    assert eigengap(np.array([0, 0.5, 0.55, 0.6, 0.62]))[0] == 1
+    assert eigengap(np.zeros(5))[0] == 4  # no more than one fewer than there are eigenvalues
+    assert eigengap(np.array([0.0, 0.3]))[0] == 1
+    np.testing.assert_allclose(eigengap(np.array([0, 0.01, 0.2, 0.3])), (2, 20.0))
 
 
 def test_alignment_is_perfect_on_blocks_and_finds_their_number(blocks):

@@ -24,6 +24,42 @@ from sidelight.cluster.spectral._bipartition import CRITERIA
 from sidelight.cluster.spectral._rounding import refine_cut
 from sidelight.graphs import cut_values, full_graph, neighbor_graph
 
+
+def data_sets():
+    scaled = StandardScaler().fit_transform
+    yield "iris", scaled(load_iris().data), 3
+    yield "wine", scaled(load_wine().data), 3
+    yield "breast cancer", scaled(load_breast_cancer().data), 2
+    yield "digits", load_digits().data[:600], 10
+    yield "moons", make_moons(400, noise=0.12, random_state=0)[0], 2
+    yield "rings", make_circles(400, factor=0.5, noise=0.1, random_state=0)[0], 4
+    yield "blobs", make_blobs(500, centers=6, cluster_std=2.0, random_state=0)[0], 6
+    yield "square", np.random.default_rng(0).uniform(size=(400, 2)), 5
+
+
+DATA = {name: (X, k) for name, X, k in data_sets()}
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("graph", ["neighbors", "full"])
+def test_the_normalised_cut_is_not_above_that_of_a_peer(name, graph):
+    X, k = DATA[name]
+    W = (
+        neighbor_graph(X, 10, weights="connectivity")
+        if graph == "neighbors"
+        else sparse.csr_array(full_graph(X, weights="local"))
+    )
+    ours = SpectralClustering(k, graph="precomputed", random_state=0).fit(W)
+    for assign in ("kmeans", "discretize", "cluster_qr"):
+        peer = Peer(k, affinity="precomputed", assign_labels=assign, random_state=0)
+        labels = peer.fit(W.toarray()).labels_
+        if len(np.unique(labels)) == k:
+            assert ours.objective_ <= 1.01 * cut_values(W, labels).normalized_cut
+
+
+# --- what it is made of ---
+
+
 REFINED = [objective for objective in CRITERIA if objective != "cut"]
 
 
@@ -93,38 +129,6 @@ def test_brute_force_over_all_partitions(objective):
         assert len(np.unique(model.labels_)) == 3
         reached += model.objective_ <= lowest * 1.05
     assert reached >= 4
-
-
-def data_sets():
-    scaled = StandardScaler().fit_transform
-    yield "iris", scaled(load_iris().data), 3
-    yield "wine", scaled(load_wine().data), 3
-    yield "breast cancer", scaled(load_breast_cancer().data), 2
-    yield "digits", load_digits().data[:600], 10
-    yield "moons", make_moons(400, noise=0.12, random_state=0)[0], 2
-    yield "rings", make_circles(400, factor=0.5, noise=0.1, random_state=0)[0], 4
-    yield "blobs", make_blobs(500, centers=6, cluster_std=2.0, random_state=0)[0], 6
-    yield "square", np.random.default_rng(0).uniform(size=(400, 2)), 5
-
-
-DATA = {name: (X, k) for name, X, k in data_sets()}
-
-
-@pytest.mark.parametrize("name", DATA)
-@pytest.mark.parametrize("graph", ["neighbors", "full"])
-def test_the_normalised_cut_is_not_above_that_of_a_peer(name, graph):
-    X, k = DATA[name]
-    W = (
-        neighbor_graph(X, 10, weights="connectivity")
-        if graph == "neighbors"
-        else sparse.csr_array(full_graph(X, weights="local"))
-    )
-    ours = SpectralClustering(k, graph="precomputed", random_state=0).fit(W)
-    for assign in ("kmeans", "discretize", "cluster_qr"):
-        peer = Peer(k, affinity="precomputed", assign_labels=assign, random_state=0)
-        labels = peer.fit(W.toarray()).labels_
-        if len(np.unique(labels)) == k:
-            assert ours.objective_ <= 1.01 * cut_values(W, labels).normalized_cut
 
 
 @pytest.mark.parametrize("objective", CRITERIA)

@@ -16,7 +16,7 @@ import pytest
 from sidelight import Constraints
 from sidelight.active import LabelOracle
 from sidelight.cluster import SeededKMeans
-from sidelight.constraints.algebra._plain import plain, read_classes
+from sidelight.constraints.inner import plain, read_classes
 from sidelight.evaluation import partition_scores
 from sidelight.exceptions import ConstraintWarning, SidelightError, UnknownIds
 from sidelight.jobs import ClusterRequest, run

@@ -31,6 +31,8 @@ RULES: dict[str, dict[str, Any]] = {
     "conformal": {"conformal": True, "widths": (3, 2)},
     "conformal with ridge": {"conformal": True, "widths": (4,), "masked": False, "ridge": 0.3},
 }
+
+
 every_rule = pytest.mark.parametrize("rules", RULES.values(), ids=RULES.keys())
 
 
@@ -40,6 +42,53 @@ def test_objective_is_the_bound_by_its_definition(rules: dict[str, Any]) -> None
     found = case.steps.e_step(case.state, free=False)
     wanted = -bound(case, case.state) / case.steps.weights.sum()
     np.testing.assert_allclose(found.objective, wanted, rtol=1e-10)
+
+
+def test_estimates_stay_in_the_first_phase_and_where_they_are_clamped() -> None:
+    case = make_case(2)
+    clamped = np.arange(40) % 3 == 0
+    steps = replace(case.steps, clamped=clamped)
+    first = steps.e_step(case.state, free=False).estimates
+    np.testing.assert_array_equal(first.means, case.state.estimates.means)
+    second = steps.e_step(case.state, free=True).estimates
+    same = np.all(second.means == case.state.estimates.means, axis=1)
+    np.testing.assert_array_equal(same, clamped)
+
+
+def old_m_step(
+    C: np.ndarray, G: np.ndarray, S: np.ndarray, A: np.ndarray, cap: int
+) -> tuple[np.ndarray, int]:
+    """The iterative m-step (Verbeek 2004, 5.26-5.28) from a root ``A``; S is the diagonal S_xx."""
+    inverse = np.linalg.inv(A)
+    for step in range(1, cap + 1):
+        loadings = C @ np.linalg.solve(G, np.linalg.inv(inverse))
+        B = loadings @ inverse
+        psi = S - 2 * np.sum(B * C, axis=1) + np.sum((B @ G) * B, axis=1)
+        scaled = loadings / psi[:, None]
+        gamma = np.eye(len(G)) + loadings.T @ scaled
+        new = np.linalg.solve(gamma, (np.linalg.inv(inverse).T + scaled.T @ C) @ np.linalg.inv(G))
+        old_root, inverse = np.linalg.inv(inverse), new
+        if np.max(np.abs(1 - np.linalg.inv(new) / old_root)) < 1e-10:
+            return np.linalg.inv(inverse), step
+    return np.linalg.inv(inverse), cap
+
+
+def test_closed_form_is_the_fixed_point_of_the_iterative_m_step() -> None:
+    rng = np.random.default_rng(0)
+    G = spd(rng, 1, 2, 1.0)[0]
+    B = rng.normal(size=(5, 2))
+    S = np.sum((B @ G) * B, axis=1) + rng.uniform(0.5, 1.0, 5)
+    turn = np.linalg.qr(rng.normal(size=(2, 2)))[0]
+    root = np.linalg.cholesky(G) @ turn
+    stays, n_steps = old_m_step(B @ G, G, S, root, 1)
+    np.testing.assert_allclose(stays, root, atol=1e-10)
+    assert n_steps == 1
+    found, n_steps = old_m_step(B @ G, G, S, rng.normal(size=(2, 2)) + np.eye(2), 20_000)
+    np.testing.assert_allclose(found @ found.T, G, atol=1e-4)
+    assert n_steps > 10
+
+
+# --- what it is made of ---
 
 
 @every_rule
@@ -68,17 +117,6 @@ def test_a_tile_in_which_nobody_has_a_view_adds_nothing_to_it() -> None:
     _, *of_views = tile.sums(resp, means[:5], covariances[:5])
     assert of_views[0][:, 0].sum() > 0
     assert all(not total.any() for total in of_views[4:])
-
-
-def test_estimates_stay_in_the_first_phase_and_where_they_are_clamped() -> None:
-    case = make_case(2)
-    clamped = np.arange(40) % 3 == 0
-    steps = replace(case.steps, clamped=clamped)
-    first = steps.e_step(case.state, free=False).estimates
-    np.testing.assert_array_equal(first.means, case.state.estimates.means)
-    second = steps.e_step(case.state, free=True).estimates
-    same = np.all(second.means == case.state.estimates.means, axis=1)
-    np.testing.assert_array_equal(same, clamped)
 
 
 def slope(
@@ -215,36 +253,3 @@ def test_conformal_charts_are_scaled_rotations_with_a_lower_bound_than_free_ones
         for frames in (turns, near[0] * np.sign(np.diagonal(near[1], axis1=1, axis2=2))[:, None]):
             other = replace(state.charts, loadings=frames * sizes * rng.uniform(0.9, 1.1))
             assert bound(free, ChartState(other, state.estimates), resp) <= best + 1e-9
-
-
-def old_m_step(
-    C: np.ndarray, G: np.ndarray, S: np.ndarray, A: np.ndarray, cap: int
-) -> tuple[np.ndarray, int]:
-    """The iterative m-step (Verbeek 2004, 5.26-5.28) from a root ``A``; S is the diagonal S_xx."""
-    inverse = np.linalg.inv(A)
-    for step in range(1, cap + 1):
-        loadings = C @ np.linalg.solve(G, np.linalg.inv(inverse))
-        B = loadings @ inverse
-        psi = S - 2 * np.sum(B * C, axis=1) + np.sum((B @ G) * B, axis=1)
-        scaled = loadings / psi[:, None]
-        gamma = np.eye(len(G)) + loadings.T @ scaled
-        new = np.linalg.solve(gamma, (np.linalg.inv(inverse).T + scaled.T @ C) @ np.linalg.inv(G))
-        old_root, inverse = np.linalg.inv(inverse), new
-        if np.max(np.abs(1 - np.linalg.inv(new) / old_root)) < 1e-10:
-            return np.linalg.inv(inverse), step
-    return np.linalg.inv(inverse), cap
-
-
-def test_closed_form_is_the_fixed_point_of_the_iterative_m_step() -> None:
-    rng = np.random.default_rng(0)
-    G = spd(rng, 1, 2, 1.0)[0]
-    B = rng.normal(size=(5, 2))
-    S = np.sum((B @ G) * B, axis=1) + rng.uniform(0.5, 1.0, 5)
-    turn = np.linalg.qr(rng.normal(size=(2, 2)))[0]
-    root = np.linalg.cholesky(G) @ turn
-    stays, n_steps = old_m_step(B @ G, G, S, root, 1)
-    np.testing.assert_allclose(stays, root, atol=1e-10)
-    assert n_steps == 1
-    found, n_steps = old_m_step(B @ G, G, S, rng.normal(size=(2, 2)) + np.eye(2), 20_000)
-    np.testing.assert_allclose(found @ found.T, G, atol=1e-4)
-    assert n_steps > 10

@@ -244,19 +244,6 @@ def test_weights_are_repetitions() -> None:
     np.testing.assert_allclose(found.objective_, other.objective_, rtol=1e-6)
 
 
-def test_large_tables_start_from_a_sample(
-    sheet: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    X = sheet[0]
-    monkeypatch.setattr(_cfa, "MAX_SPECTRAL_ROWS", 200)
-    monkeypatch.setattr(_cfa, "SAMPLE_ROWS", 150)
-    found = CoordinatedFactorAnalysis(2, n_charts=8, random_state=0).fit(X)
-    assert found.n_start_rows_ == 150
-    assert len(found.embedding_) == 300
-    again = found.inverse_transform(found.embedding_)
-    assert np.mean((again - X) ** 2) < 0.05 * X.var()
-
-
 def test_charts_without_rows_are_dropped_and_told(sheet: tuple[np.ndarray, np.ndarray]) -> None:
     X, places = sheet
     crowded = CoordinatedFactorAnalysis(2, n_charts=90, init=places, n_init=1, random_state=0)
@@ -292,3 +279,22 @@ def test_bad_input_is_explained(sheet: tuple[np.ndarray, np.ndarray]) -> None:
         CoordinatedFactorAnalysis(2, init=X[:5]).fit(X)
     with pytest.raises(SidelightError, match="Coordinates have 2 columns, got 3"):
         CoordinatedFactorAnalysis(2, n_init=1).fit(X).inverse_transform(X)
+
+
+# --- what it is made of ---
+
+
+# ------------------------------------------------------------------ weights, size, messages
+
+
+def test_large_tables_start_from_a_sample(
+    sheet: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = sheet[0]
+    monkeypatch.setattr(_cfa, "MAX_SPECTRAL_ROWS", 200)
+    monkeypatch.setattr(_cfa, "SAMPLE_ROWS", 150)
+    found = CoordinatedFactorAnalysis(2, n_charts=8, random_state=0).fit(X)
+    assert found.n_start_rows_ == 150
+    assert len(found.embedding_) == 300
+    again = found.inverse_transform(found.embedding_)
+    assert np.mean((again - X) ** 2) < 0.05 * X.var()

@@ -211,17 +211,6 @@ def test_three_views_are_joined_by_a_chain_of_links() -> None:
     assert np.mean((found - three) ** 2) < 0.1 * three.var()
 
 
-def test_large_tables_start_from_a_sample_with_the_links(monkeypatch: pytest.MonkeyPatch) -> None:
-    one, two, _ = curves(300)
-    monkeypatch.setattr(_cfa, "MAX_SPECTRAL_ROWS", 400)
-    monkeypatch.setattr(_cfa, "SAMPLE_ROWS", 200)
-    model = CoordinatedViews(1, n_charts=5, random_state=0)
-    model.fit([one, two], correspondences=every(300, 10))
-    assert model.n_start_rows_ == 200
-    assert len(model.embedding_) == 570
-    assert np.mean((model.predict(one) - two) ** 2) < 0.1 * two.var()
-
-
 @pytest.mark.parametrize("init", ["lle", "charting", "pca"])
 def test_every_start_of_views(init: Any) -> None:
     rng = np.random.default_rng(0)
@@ -310,3 +299,17 @@ def test_bad_views_are_explained(fitted: CoordinatedViews) -> None:
     one[7, 0] = np.inf
     with pytest.raises(SidelightError, match=r"(?s)View 0: .*row 7"):
         CoordinatedViews(1).fit([one, two], correspondences=every(40, 4))
+
+
+# --- what it is made of ---
+
+
+def test_large_tables_start_from_a_sample_with_the_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two, _ = curves(300)
+    monkeypatch.setattr(_cfa, "MAX_SPECTRAL_ROWS", 400)
+    monkeypatch.setattr(_cfa, "SAMPLE_ROWS", 200)
+    model = CoordinatedViews(1, n_charts=5, random_state=0)
+    model.fit([one, two], correspondences=every(300, 10))
+    assert model.n_start_rows_ == 200
+    assert len(model.embedding_) == 570
+    assert np.mean((model.predict(one) - two) ** 2) < 0.1 * two.var()

@@ -127,22 +127,6 @@ def test_more_charts_than_rows_are_told(model):
         model.set_params(n_charts="auto")
 
 
-def test_one_local_model_is_the_neighborhood_preserving_projection():
-    """With one chart the coordinates are linear: X'MX v = λ X'X v on principal components."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(80, 4)) * [4.0, 3.0, 2.0, 0.5]
-    model = LocallyLinearCoordination(2, n_charts=1, n_neighbors=8).fit(X)
-    centered = X - X.mean(axis=0)
-    # The plane of probabilistic principal components is the principal one.
-    scores = centered @ np.linalg.svd(centered)[2][:2].T
-    rest = scores - reconstruction_weights(X, 8) @ scores
-    values, vectors = linalg.eigh(rest.T @ rest, scores.T @ scores)
-    expected = scores @ vectors * np.sqrt(80)
-    signs = np.sign(np.sum(expected * model.embedding_, axis=0))
-    np.testing.assert_allclose(model.embedding_ * signs, expected, atol=1e-6)
-    np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-6)
-
-
 def test_charts_that_do_not_overlap_are_told():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3)) + np.repeat(np.eye(3) * 1000, 40, axis=0)
@@ -191,6 +175,25 @@ def test_factor_charts_are_others():
     assert factor.mixtures_[0].covariance_type == "factor"
     assert not np.allclose(ppca.eigenvalues_, factor.eigenvalues_)
     assert explained(factor.embedding_, truth)[0] > 0.9
+
+
+# --- what it is made of ---
+
+
+def test_one_local_model_is_the_neighborhood_preserving_projection():
+    """With one chart the coordinates are linear: X'MX v = λ X'X v on principal components."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 4)) * [4.0, 3.0, 2.0, 0.5]
+    model = LocallyLinearCoordination(2, n_charts=1, n_neighbors=8).fit(X)
+    centered = X - X.mean(axis=0)
+    # The plane of probabilistic principal components is the principal one.
+    scores = centered @ np.linalg.svd(centered)[2][:2].T
+    rest = scores - reconstruction_weights(X, 8) @ scores
+    values, vectors = linalg.eigh(rest.T @ rest, scores.T @ scores)
+    expected = scores @ vectors * np.sqrt(80)
+    signs = np.sign(np.sum(expected * model.embedding_, axis=0))
+    np.testing.assert_allclose(model.embedding_ * signs, expected, atol=1e-6)
+    np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("n", "charts"), [(40, 1), (160, 5), (600, 20), (5000, 50)])

@@ -16,6 +16,80 @@ from sidelight.exceptions import SidelightError
 from sidelight.manifold import GlobalCoordination
 from sidelight.manifold.coordination import _coordinated_em as em
 
+
+def test_one_chart_is_factor_analysis():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 2)) @ rng.normal(size=(2, 6)) + rng.normal(size=(150, 6))
+    model = GlobalCoordination(2, n_charts=1, tol=1e-6, max_iter=1000).fit(X)
+    peer = FactorAnalysis(2, tol=1e-6, max_iter=5000).fit(X)
+    assert model.score_samples(X).mean() == pytest.approx(peer.score(X), abs=1e-3)
+    assert -model.objective_ == pytest.approx(model.score_samples(X).mean(), abs=1e-9)
+
+
+def test_one_chart_of_isotropic_noise_is_probabilistic_pca():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 6)) + rng.normal(size=(300, 6)) * 0.5
+    model = GlobalCoordination(2, n_charts=1, chart="ppca", tol=1e-10, max_iter=3000).fit(X)
+    eigenvalues = np.linalg.eigvalsh(np.cov(X, rowvar=False, bias=True))
+    noise = eigenvalues[:4].mean()
+    volume = np.log(eigenvalues[4:]).sum() + 4 * np.log(noise)
+    expected = -0.5 * (6 * np.log(2 * np.pi) + volume + 6)
+    assert model.score_samples(X).mean() == pytest.approx(expected, abs=1e-6)
+    plane = PCA(2).fit(X).components_
+    basis = np.linalg.qr(model.loadings_[0])[0]
+    np.testing.assert_allclose(np.abs(np.linalg.svd(plane @ basis)[1]), 1.0, atol=1e-5)
+
+
+def test_unrolls_a_surface_and_rolls_it_up_again():
+    X, truth = s_curve(500)
+    model = GlobalCoordination(2, random_state=0).fit(X)
+    assert explained(model.embedding_, truth).min() > 0.95
+    np.testing.assert_allclose(model.embedding_.mean(axis=0), 0.0, atol=1e-8)
+    covariance = np.cov(model.embedding_, rowvar=False, bias=True)
+    np.testing.assert_allclose(covariance, np.eye(2), atol=1e-10)
+    assert np.all(np.diff(model.history_) <= 1e-10)
+    assert model.objective_ >= -model.score_samples(X).mean() - 1e-10
+    assert np.mean((model.inverse_transform(model.embedding_) - X) ** 2) < 0.01
+
+
+def test_densities_are_per_unit_of_the_rows():
+    X, _ = s_curve(200)
+    one = GlobalCoordination(2, random_state=0).fit(X)
+    other = GlobalCoordination(2, random_state=0).fit(8.0 * X)
+    np.testing.assert_allclose(
+        other.score_samples(8.0 * X), one.score_samples(X) - 3 * np.log(8.0), atol=1e-6
+    )
+    np.testing.assert_allclose(other.means_, 8.0 * one.means_, atol=1e-8)
+    np.testing.assert_allclose(other.noise_variances_, 64.0 * one.noise_variances_, atol=1e-8)
+
+
+def test_first_coordinates_may_be_given():
+    t = np.linspace(0, 3, 200)
+    X = np.column_stack([t, np.cos(t), np.sin(2 * t)])
+    rough = t[:, None] + 0.3 * np.random.default_rng(0).normal(size=(200, 1))
+    model = GlobalCoordination(1, n_charts=6, init=rough, random_state=0).fit(X)
+    assert abs(np.corrcoef(model.embedding_[:, 0], t)[0, 1]) > 0.9
+    linear = GlobalCoordination(1, n_charts=6, init="pca", random_state=0).fit(X)
+    assert np.isfinite(linear.embedding_).all()
+    with pytest.raises(SidelightError, match=r"shape \(200, 1\)"):
+        GlobalCoordination(1, init=rough[:5]).fit(X)
+
+
+def test_too_few_iterations_are_told():
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model = GlobalCoordination(max_iter=2, tol=0.0, random_state=0).fit(s_curve(100)[0])
+    assert not model.converged_
+
+
+def test_places_of_another_width_are_told():
+    model = GlobalCoordination(2, random_state=0).fit(s_curve(100)[0])
+    with pytest.raises(SidelightError, match="2 coordinates"):
+        model.inverse_transform(np.zeros((3, 1)))
+
+
+# --- what it is made of ---
+
+
 N, D, K, d = 30, 4, 3, 2
 
 
@@ -147,73 +221,3 @@ def test_charts_without_rows_keep_their_parameters():
     found = em.e_step(rows, again, resp[:, :3])
     assert np.isfinite(found.objective)
     assert np.isfinite(again.place(rows)).all()
-
-
-def test_one_chart_is_factor_analysis():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(150, 2)) @ rng.normal(size=(2, 6)) + rng.normal(size=(150, 6))
-    model = GlobalCoordination(2, n_charts=1, tol=1e-6, max_iter=1000).fit(X)
-    peer = FactorAnalysis(2, tol=1e-6, max_iter=5000).fit(X)
-    assert model.score_samples(X).mean() == pytest.approx(peer.score(X), abs=1e-3)
-    assert -model.objective_ == pytest.approx(model.score_samples(X).mean(), abs=1e-9)
-
-
-def test_one_chart_of_isotropic_noise_is_probabilistic_pca():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 6)) + rng.normal(size=(300, 6)) * 0.5
-    model = GlobalCoordination(2, n_charts=1, chart="ppca", tol=1e-10, max_iter=3000).fit(X)
-    eigenvalues = np.linalg.eigvalsh(np.cov(X, rowvar=False, bias=True))
-    noise = eigenvalues[:4].mean()
-    volume = np.log(eigenvalues[4:]).sum() + 4 * np.log(noise)
-    expected = -0.5 * (6 * np.log(2 * np.pi) + volume + 6)
-    assert model.score_samples(X).mean() == pytest.approx(expected, abs=1e-6)
-    plane = PCA(2).fit(X).components_
-    basis = np.linalg.qr(model.loadings_[0])[0]
-    np.testing.assert_allclose(np.abs(np.linalg.svd(plane @ basis)[1]), 1.0, atol=1e-5)
-
-
-def test_unrolls_a_surface_and_rolls_it_up_again():
-    X, truth = s_curve(500)
-    model = GlobalCoordination(2, random_state=0).fit(X)
-    assert explained(model.embedding_, truth).min() > 0.95
-    np.testing.assert_allclose(model.embedding_.mean(axis=0), 0.0, atol=1e-8)
-    covariance = np.cov(model.embedding_, rowvar=False, bias=True)
-    np.testing.assert_allclose(covariance, np.eye(2), atol=1e-10)
-    assert np.all(np.diff(model.history_) <= 1e-10)
-    assert model.objective_ >= -model.score_samples(X).mean() - 1e-10
-    assert np.mean((model.inverse_transform(model.embedding_) - X) ** 2) < 0.01
-
-
-def test_densities_are_per_unit_of_the_rows():
-    X, _ = s_curve(200)
-    one = GlobalCoordination(2, random_state=0).fit(X)
-    other = GlobalCoordination(2, random_state=0).fit(8.0 * X)
-    np.testing.assert_allclose(
-        other.score_samples(8.0 * X), one.score_samples(X) - 3 * np.log(8.0), atol=1e-6
-    )
-    np.testing.assert_allclose(other.means_, 8.0 * one.means_, atol=1e-8)
-    np.testing.assert_allclose(other.noise_variances_, 64.0 * one.noise_variances_, atol=1e-8)
-
-
-def test_first_coordinates_may_be_given():
-    t = np.linspace(0, 3, 200)
-    X = np.column_stack([t, np.cos(t), np.sin(2 * t)])
-    rough = t[:, None] + 0.3 * np.random.default_rng(0).normal(size=(200, 1))
-    model = GlobalCoordination(1, n_charts=6, init=rough, random_state=0).fit(X)
-    assert abs(np.corrcoef(model.embedding_[:, 0], t)[0, 1]) > 0.9
-    linear = GlobalCoordination(1, n_charts=6, init="pca", random_state=0).fit(X)
-    assert np.isfinite(linear.embedding_).all()
-    with pytest.raises(SidelightError, match=r"shape \(200, 1\)"):
-        GlobalCoordination(1, init=rough[:5]).fit(X)
-
-
-def test_too_few_iterations_are_told():
-    with pytest.warns(ConvergenceWarning, match="max_iter"):
-        model = GlobalCoordination(max_iter=2, tol=0.0, random_state=0).fit(s_curve(100)[0])
-    assert not model.converged_
-
-
-def test_places_of_another_width_are_told():
-    model = GlobalCoordination(2, random_state=0).fit(s_curve(100)[0])
-    with pytest.raises(SidelightError, match="2 coordinates"):
-        model.inverse_transform(np.zeros((3, 1)))

@@ -167,6 +167,62 @@ def test_maps_beyond_the_links_are_told(make):
         make().fit([first, second], correspondences=known)
 
 
+class TestCharting:
+    def test_one_view_is_charting(self):
+        X, _ = s_curve(200)
+        one = CorrespondenceCharting(2, random_state=0).fit(X)
+        other = Charting(2, random_state=0).fit(X)
+        np.testing.assert_allclose(one.embedding_, other.embedding_, atol=1e-9)
+        np.testing.assert_allclose(one.eigenvalues_, other.eigenvalues_, atol=1e-12)
+        assert one.entropy_ == pytest.approx(other.entropy_)
+
+    def test_eigenvalues_are_the_printed_cost(self):
+        """E1 + E2 + w Σ ‖g - g'‖² over the variance (Verbeek 2004, 5.77)."""
+        _, first, second = curves(seed=1)
+        known = linked()
+        model = CorrespondenceCharting(1, penalty=3.0, random_state=0)
+        model.fit([first, second], correspondences=known)
+        cost = 0.0
+        for view, rows in enumerate((first, second)):
+            resp, local = model._charts[view].coordinates(rows)
+            by_chart = model._coefficients[view].reshape(resp.shape[1], -1, 1)
+            own = by_chart[:, 0] + np.einsum("nkh,khd->nkd", local, by_chart[:, 1:])
+            mean = np.einsum("nk,nkd->nd", resp, own)
+            cost += np.sum(resp[:, :, None] * (own - mean[:, None]) ** 2)
+        _, i, _, j = known.links.T
+        cost += 3.0 * np.sum((model.embeddings_[0][i] - model.embeddings_[1][j]) ** 2)
+        assert cost / 300 == pytest.approx(model.eigenvalues_[0], rel=1e-6)
+        everything = np.concatenate(model.embeddings_)
+        assert everything.mean() == pytest.approx(0.0, abs=1e-8)
+        assert everything.var() == pytest.approx(1.0, abs=1e-8)
+
+    def test_heavier_links_draw_rows_nearer(self):
+        _, first, second = curves()
+        known = linked(every=3)
+        _, i, _, j = known.links.T
+        apart = []
+        for weight in (0.01, 1.0, 1e4):
+            model = CorrespondenceCharting(1, penalty=weight, random_state=0)
+            model.fit([first, second], correspondences=known)
+            apart.append(np.mean((model.embeddings_[0][i] - model.embeddings_[1][j]) ** 2))
+        assert apart[0] > apart[1] > apart[2]
+        auto = CorrespondenceCharting(1, random_state=0)
+        assert auto.fit([first, second], correspondences=known).penalty_ == 300 / 50
+
+    def test_single_missing_values(self):
+        t, first, second = curves()
+        table, columns = linked().stack([first, second])
+        table[::30, 3] = np.nan
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EmbeddingWarning)
+            model = CorrespondenceCharting(1, views=columns, random_state=0).fit(table)
+        assert explained(model.embeddings_[0], t[:, None])[0] > 0.8
+        assert np.isfinite(model.transform(table)).all()
+
+
+# --- what it is made of ---
+
+
 class TestLLE:
     def test_two_equal_views_are_locally_linear_embedding(self):
         """Fully linked to itself, a view has the map of one, and twice its eigenvalues."""
@@ -231,56 +287,3 @@ class TestLLE:
         one = CorrespondenceLLE(1, views=[names[:2], names[2:]]).fit(frame)
         other = CorrespondenceLLE(1, views=columns).fit(table)
         np.testing.assert_array_equal(one.embedding_, other.embedding_)
-
-
-class TestCharting:
-    def test_one_view_is_charting(self):
-        X, _ = s_curve(200)
-        one = CorrespondenceCharting(2, random_state=0).fit(X)
-        other = Charting(2, random_state=0).fit(X)
-        np.testing.assert_allclose(one.embedding_, other.embedding_, atol=1e-9)
-        np.testing.assert_allclose(one.eigenvalues_, other.eigenvalues_, atol=1e-12)
-        assert one.entropy_ == pytest.approx(other.entropy_)
-
-    def test_eigenvalues_are_the_printed_cost(self):
-        """E1 + E2 + w Σ ‖g - g'‖² over the variance (Verbeek 2004, 5.77)."""
-        _, first, second = curves(seed=1)
-        known = linked()
-        model = CorrespondenceCharting(1, penalty=3.0, random_state=0)
-        model.fit([first, second], correspondences=known)
-        cost = 0.0
-        for view, rows in enumerate((first, second)):
-            resp, local = model._charts[view].coordinates(rows)
-            by_chart = model._coefficients[view].reshape(resp.shape[1], -1, 1)
-            own = by_chart[:, 0] + np.einsum("nkh,khd->nkd", local, by_chart[:, 1:])
-            mean = np.einsum("nk,nkd->nd", resp, own)
-            cost += np.sum(resp[:, :, None] * (own - mean[:, None]) ** 2)
-        _, i, _, j = known.links.T
-        cost += 3.0 * np.sum((model.embeddings_[0][i] - model.embeddings_[1][j]) ** 2)
-        assert cost / 300 == pytest.approx(model.eigenvalues_[0], rel=1e-6)
-        everything = np.concatenate(model.embeddings_)
-        assert everything.mean() == pytest.approx(0.0, abs=1e-8)
-        assert everything.var() == pytest.approx(1.0, abs=1e-8)
-
-    def test_heavier_links_draw_rows_nearer(self):
-        _, first, second = curves()
-        known = linked(every=3)
-        _, i, _, j = known.links.T
-        apart = []
-        for weight in (0.01, 1.0, 1e4):
-            model = CorrespondenceCharting(1, penalty=weight, random_state=0)
-            model.fit([first, second], correspondences=known)
-            apart.append(np.mean((model.embeddings_[0][i] - model.embeddings_[1][j]) ** 2))
-        assert apart[0] > apart[1] > apart[2]
-        auto = CorrespondenceCharting(1, random_state=0)
-        assert auto.fit([first, second], correspondences=known).penalty_ == 300 / 50
-
-    def test_single_missing_values(self):
-        t, first, second = curves()
-        table, columns = linked().stack([first, second])
-        table[::30, 3] = np.nan
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmbeddingWarning)
-            model = CorrespondenceCharting(1, views=columns, random_state=0).fit(table)
-        assert explained(model.embeddings_[0], t[:, None])[0] > 0.8
-        assert np.isfinite(model.transform(table)).all()

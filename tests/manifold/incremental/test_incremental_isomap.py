@@ -69,19 +69,6 @@ def test_map_begins_with_a_single_row() -> None:
     assert_is_batch(model, ROLL[:40], n_neighbors=5)
 
 
-def test_coordinates_follow_the_batch_map_closely() -> None:
-    model = IncrementalIsomap(n_neighbors=6).fit(ROLL[:340])
-    errors = []
-    for row in ROLL[340:390]:
-        model.partial_fit(row[None])
-        wanted = squared_distance_frame(model.geodesics(), 2).coordinates
-        errors.append(distance_after_turning(wanted, model.embedding_))
-    assert np.median(errors) < 0.003  # mean of the source: 0.0005, up to 1,500 rows
-    before = model.residual_
-    model.set_params(n_ritz=20).partial_fit(ROLL[390:391])
-    assert model.residual_ < before / 10
-
-
 def test_window_equals_a_fresh_fit_on_the_window() -> None:
     model = IncrementalIsomap(n_neighbors=6, window=90).fit(ROLL[:60])
     stream(model, ROLL[60:160])
@@ -441,6 +428,25 @@ def test_too_many_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SidelightError, match="n_landmarks"):
         model.partial_fit(ROLL[110:111])
     IncrementalIsomap(n_neighbors=6, n_landmarks=20, random_state=0).fit(ROLL[:200])
+
+
+# --- what it is made of ---
+
+
+def test_coordinates_follow_the_batch_map_closely() -> None:
+    model = IncrementalIsomap(n_neighbors=6).fit(ROLL[:340])
+    errors = []
+    for row in ROLL[340:390]:
+        model.partial_fit(row[None])
+        wanted = squared_distance_frame(model.geodesics(), 2).coordinates
+        errors.append(distance_after_turning(wanted, model.embedding_))
+    assert np.median(errors) < 0.003  # mean of the source: 0.0005, up to 1,500 rows
+    before = model.residual_
+    model.set_params(n_ritz=20).partial_fit(ROLL[390:391])
+    assert model.residual_ < before / 10
+
+
+# --- messages and bad input -------------------------------------------------------------------
 
 
 def test_more_rows_than_geodesics_have_room_for_are_refused(

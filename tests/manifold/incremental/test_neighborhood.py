@@ -10,10 +10,10 @@ from scipy.spatial.distance import cdist
 from tests.strategies import SEEDS
 
 from sidelight.graphs import distance_graph
+from sidelight.manifold import MapUpdate
 from sidelight.manifold.incremental._edges import EdgeRules
 from sidelight.manifold.incremental._map_graph import MapGraph
 from sidelight.manifold.incremental._neighborhood import Neighborhood
-from sidelight.manifold.incremental._updates import MapUpdate
 
 
 def edges_of(graph: object) -> set[tuple[int, int]]:

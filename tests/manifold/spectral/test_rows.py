@@ -25,6 +25,8 @@ METHODS = [
     LocallyLinearEmbedding(),
     LaplacianEigenmap(),
 ]
+
+
 RNG = np.random.default_rng(0)
 
 
@@ -65,43 +67,6 @@ def test_columns_by_name_and_by_position_from_the_end() -> None:
         Isomap(ignore=[0]).fit(sparse.csr_array(X))
     with pytest.raises(SidelightError, match="distances were given"):
         Isomap(ignore=[0], metric="precomputed").fit(np.zeros((3, 3)))
-
-
-def test_removed_effects_are_those_of_least_squares() -> None:
-    rows = RNG.normal(size=(50, 6)) * 10.0 ** np.arange(-3, 3)
-    rows[:, 5] = 4.0  # constant: no effect
-    columns = keep_columns(rows, [1, 3, 5], None)
-    left = columns.of(rows)
-    for column in (1, 3):
-        beside = rows[:, column] - rows[:, column].mean()
-        scale = np.linalg.norm(beside) * np.linalg.norm(left, axis=0)
-        assert np.abs(beside @ (left - left.mean(axis=0)) / scale).max() < 1e-12
-    np.testing.assert_allclose(left.mean(axis=0), rows[:, [0, 2, 4]].mean(axis=0))
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda a: a[:10], r"shape \(60, 2\), got \(10, 2\)"),
-        (lambda a: np.where(np.arange(60)[:, None] == 7, [1.0, np.nan], a), "Anchor 7 knows some"),
-        (lambda a: np.where(np.arange(60)[:, None] == 7, [1.0, np.inf], a), "Anchor 7 has a"),
-        (lambda a: np.where(np.arange(60)[:, None] < 2, a, np.nan), "2 anchors cannot hold"),
-    ],
-)
-def test_anchors_that_say_nothing_are_refused(change: object, words: str) -> None:
-    anchors = np.where(np.arange(60)[:, None] < 5, 1.0, np.full((60, 2), np.nan))
-    with pytest.raises(SidelightError, match=words):
-        check_anchors(change(anchors), 60, 2)  # type: ignore[operator]
-
-
-def test_similarity_is_found_exactly() -> None:
-    places = RNG.normal(size=(12, 3))
-    turn = np.linalg.qr(RNG.normal(size=(3, 3)))[0]
-    known = 2.5 * places @ turn + [1.0, 2.0, 3.0]
-    move = move_onto(places, known)
-    np.testing.assert_allclose(move.of(places), known)
-    new = RNG.normal(size=(4, 3))
-    np.testing.assert_allclose(move.of(new), 2.5 * new @ turn + [1.0, 2.0, 3.0])
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -149,3 +114,43 @@ def test_maps_of_the_roll_show_the_sheet() -> None:
     X, flat = roll(600)
     for method, least in ((Isomap(), 0.98), (LocallyLinearEmbedding(), 0.8)):
         assert explained(flat, method.fit_transform(X)) > least
+
+
+# --- what it is made of ---
+
+
+def test_removed_effects_are_those_of_least_squares() -> None:
+    rows = RNG.normal(size=(50, 6)) * 10.0 ** np.arange(-3, 3)
+    rows[:, 5] = 4.0  # constant: no effect
+    columns = keep_columns(rows, [1, 3, 5], None)
+    left = columns.of(rows)
+    for column in (1, 3):
+        beside = rows[:, column] - rows[:, column].mean()
+        scale = np.linalg.norm(beside) * np.linalg.norm(left, axis=0)
+        assert np.abs(beside @ (left - left.mean(axis=0)) / scale).max() < 1e-12
+    np.testing.assert_allclose(left.mean(axis=0), rows[:, [0, 2, 4]].mean(axis=0))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda a: a[:10], r"shape \(60, 2\), got \(10, 2\)"),
+        (lambda a: np.where(np.arange(60)[:, None] == 7, [1.0, np.nan], a), "Anchor 7 knows some"),
+        (lambda a: np.where(np.arange(60)[:, None] == 7, [1.0, np.inf], a), "Anchor 7 has a"),
+        (lambda a: np.where(np.arange(60)[:, None] < 2, a, np.nan), "2 anchors cannot hold"),
+    ],
+)
+def test_anchors_that_say_nothing_are_refused(change: object, words: str) -> None:
+    anchors = np.where(np.arange(60)[:, None] < 5, 1.0, np.full((60, 2), np.nan))
+    with pytest.raises(SidelightError, match=words):
+        check_anchors(change(anchors), 60, 2)  # type: ignore[operator]
+
+
+def test_similarity_is_found_exactly() -> None:
+    places = RNG.normal(size=(12, 3))
+    turn = np.linalg.qr(RNG.normal(size=(3, 3)))[0]
+    known = 2.5 * places @ turn + [1.0, 2.0, 3.0]
+    move = move_onto(places, known)
+    np.testing.assert_allclose(move.of(places), known)
+    new = RNG.normal(size=(4, 3))
+    np.testing.assert_allclose(move.of(new), 2.5 * new @ turn + [1.0, 2.0, 3.0])

@@ -23,40 +23,6 @@ def components_error(X, n_components):
     return np.sum((X - pca.inverse_transform(pca.transform(X))) ** 2) / len(X)
 
 
-@pytest.mark.parametrize("encoder", [(4, 3, 2), (4, 6, 5, 1), (3, 1, 2)])
-@pytest.mark.parametrize("straight", [False, True])
-def test_gradient_by_finite_differences(encoder, straight):
-    layers = Layers(encoder, straight)
-    rng = np.random.RandomState(0)
-    vector, rows = layers.random(rng), rng.normal(size=(7, encoder[0]))
-    _, gradient = layers.error(vector, rows)
-    step = 1e-6
-    for place in range(layers.n_weights):
-        move = np.zeros_like(vector)
-        move[place] = step
-        rise = layers.error(vector + move, rows)[0] - layers.error(vector - move, rows)[0]
-        assert gradient[place] == pytest.approx(rise / (2 * step), rel=1e-5, abs=1e-6)
-
-
-def test_error_is_that_of_decoded_codes():
-    layers = Layers((4, 6, 5, 2), straight=False)
-    rng = np.random.RandomState(0)
-    vector, rows = layers.random(rng), rng.normal(size=(7, 4))
-    rebuilt = layers.decode(vector, layers.encode(vector, rows))
-    assert layers.error(vector, rows)[0] == pytest.approx(np.sum((rows - rebuilt) ** 2))
-
-
-def test_forward_pass_by_hand():
-    layers = Layers((2, 3, 1), straight=False)
-    vector = layers.random(np.random.RandomState(1))
-    (w1, b1), (w2, b2), (w3, b3), (w4, b4) = layers.split(vector)
-    x = np.array([[0.3, -0.7]])
-    code = np.tanh(x @ w1 + b1) @ w2 + b2
-    np.testing.assert_allclose(layers.encode(vector, x), code)
-    np.testing.assert_allclose(layers.decode(vector, code), np.tanh(code @ w3 + b3) @ w4 + b4)
-    assert sum(w.size + b.size for w, b in layers.split(vector)) == layers.n_weights
-
-
 @pytest.mark.parametrize("hidden", [2, 7, (6, 4)])
 def test_linear_units_find_the_subspace_of_principal_components(hidden):
     X = draw()
@@ -66,15 +32,6 @@ def test_linear_units_find_the_subspace_of_principal_components(hidden):
     rebuilt = network.inverse_transform(network.transform(X))
     pca = PCA(2).fit(X)
     np.testing.assert_allclose(rebuilt, pca.inverse_transform(pca.transform(X)), atol=1e-6)
-
-
-def test_linear_units_find_it_from_random_weights_too():
-    X = draw(1)
-    network = AutoassociativeNetwork(2, activation="identity", alpha=0.0, tol=1e-9, max_iter=3000)
-    layers = Layers((5, 8, 2), straight=True)
-    scaled = (X - X.mean(axis=0)) / np.sqrt(X.var(axis=0).mean())
-    end = network._train(layers, as_rows(scaled), layers.random(np.random.RandomState(0)))
-    assert end.objective == pytest.approx(components_error(scaled, 2) / 5, rel=1e-4)
 
 
 def test_as_many_linear_units_as_features_make_no_error():
@@ -157,3 +114,49 @@ def test_bad_input_is_explained():
     network = AutoassociativeNetwork(random_state=0, max_iter=50).fit(draw())
     with pytest.raises(SidelightError, match="Z has 3 columns; the map has 2 coordinates"):
         network.inverse_transform(np.zeros((2, 3)))
+
+
+# --- what it is made of ---
+
+
+@pytest.mark.parametrize("encoder", [(4, 3, 2), (4, 6, 5, 1), (3, 1, 2)])
+@pytest.mark.parametrize("straight", [False, True])
+def test_gradient_by_finite_differences(encoder, straight):
+    layers = Layers(encoder, straight)
+    rng = np.random.RandomState(0)
+    vector, rows = layers.random(rng), rng.normal(size=(7, encoder[0]))
+    _, gradient = layers.error(vector, rows)
+    step = 1e-6
+    for place in range(layers.n_weights):
+        move = np.zeros_like(vector)
+        move[place] = step
+        rise = layers.error(vector + move, rows)[0] - layers.error(vector - move, rows)[0]
+        assert gradient[place] == pytest.approx(rise / (2 * step), rel=1e-5, abs=1e-6)
+
+
+def test_error_is_that_of_decoded_codes():
+    layers = Layers((4, 6, 5, 2), straight=False)
+    rng = np.random.RandomState(0)
+    vector, rows = layers.random(rng), rng.normal(size=(7, 4))
+    rebuilt = layers.decode(vector, layers.encode(vector, rows))
+    assert layers.error(vector, rows)[0] == pytest.approx(np.sum((rows - rebuilt) ** 2))
+
+
+def test_forward_pass_by_hand():
+    layers = Layers((2, 3, 1), straight=False)
+    vector = layers.random(np.random.RandomState(1))
+    (w1, b1), (w2, b2), (w3, b3), (w4, b4) = layers.split(vector)
+    x = np.array([[0.3, -0.7]])
+    code = np.tanh(x @ w1 + b1) @ w2 + b2
+    np.testing.assert_allclose(layers.encode(vector, x), code)
+    np.testing.assert_allclose(layers.decode(vector, code), np.tanh(code @ w3 + b3) @ w4 + b4)
+    assert sum(w.size + b.size for w, b in layers.split(vector)) == layers.n_weights
+
+
+def test_linear_units_find_it_from_random_weights_too():
+    X = draw(1)
+    network = AutoassociativeNetwork(2, activation="identity", alpha=0.0, tol=1e-9, max_iter=3000)
+    layers = Layers((5, 8, 2), straight=True)
+    scaled = (X - X.mean(axis=0)) / np.sqrt(X.var(axis=0).mean())
+    end = network._train(layers, as_rows(scaled), layers.random(np.random.RandomState(0)))
+    assert end.objective == pytest.approx(components_error(scaled, 2) / 5, rel=1e-4)

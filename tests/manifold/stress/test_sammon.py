@@ -22,58 +22,6 @@ def draw(seed=0, n=12, d=4):
     return np.random.default_rng(seed).normal(size=(n, d))
 
 
-def stress_of(X, places):
-    return SammonStress(TargetDistances(X, precomputed=False))(places)
-
-
-def test_stress_is_the_measure_of_the_same_name():
-    X, Z = draw(0), draw(1, d=2)
-    assert stress_of(X, Z).stress == pytest.approx(sammon_stress(X, Z), rel=1e-13)
-
-
-@settings(max_examples=15, deadline=None)
-@given(st.integers(0, 10**6), st.integers(2, 9), st.integers(1, 3))
-def test_derivatives_by_finite_differences(seed, n, q):
-    """``S' = (2/c) gradient`` and the diagonal of ``S''`` is ``(2/c) curvature``."""
-    X, Z = draw(seed, n), draw(seed + 1, n, q)
-    stress = SammonStress(TargetDistances(X, precomputed=False))
-    now = stress(Z)
-    factor = 2 / (stress.total / 2)  # total counts every pair twice
-    step = 1e-4
-    for i in range(n):
-        for k in range(q):
-            move = np.zeros_like(Z)
-            move[i, k] = step
-            up, down = stress(Z + move), stress(Z - move)
-            slope = (up.stress - down.stress) / (2 * step)
-            assert factor * now.gradient[i, k] == pytest.approx(slope, rel=1e-4, abs=1e-5)
-            curve = factor * (up.gradient[i, k] - down.gradient[i, k]) / (2 * step)
-            assert factor * now.curvature[i, k] == pytest.approx(curve, rel=1e-3, abs=1e-3)
-
-
-def test_an_exact_configuration_has_no_stress_and_no_gradient():
-    Z = draw(2, d=2)
-    X = np.hstack([Z, np.zeros((12, 3))]) @ np.linalg.qr(draw(3, 5, 5))[0]
-    exact = stress_of(X, Z)
-    assert exact.stress < 1e-28
-    np.testing.assert_allclose(exact.gradient, 0, atol=1e-10)
-    assert SammonMapping().fit(X).objective_ < 1e-20
-
-
-def test_stress_does_not_see_turns_and_common_scales():
-    X, Z = draw(4), draw(5, d=2)
-    turn = np.linalg.qr(draw(6, 2, 2))[0]
-    assert stress_of(X, Z @ turn + 3).stress == pytest.approx(stress_of(X, Z).stress)
-    assert stress_of(7 * X, 7 * Z).stress == pytest.approx(stress_of(X, Z).stress)
-
-
-@pytest.mark.parametrize("scale", [1e-30, 1e20])
-def test_units_do_not_matter(scale):
-    X = draw(7, 40)
-    one, other = SammonMapping().fit(X), SammonMapping().fit(scale * X)
-    np.testing.assert_allclose(other.embedding_ / scale, one.embedding_, rtol=1e-6, atol=1e-9)
-
-
 def test_the_stress_never_rises_and_ends_below_that_of_principal_components():
     for X in (draw(8, 60, 10), make_swiss_roll(80, random_state=0).data):
         model = SammonMapping().fit(X)
@@ -85,30 +33,11 @@ def test_the_stress_never_rises_and_ends_below_that_of_principal_components():
         assert model.converged_
 
 
-def test_no_general_optimizer_finds_less_nearby():
-    X = draw(9, 25)
-    model = SammonMapping(tol=1e-12, max_iter=5000).fit(X)
-    stress = SammonStress(TargetDistances(X, precomputed=False))
-
-    def value(flat):
-        now = stress(flat.reshape(-1, 2))
-        return now.stress, 4 / stress.total * now.gradient.ravel()
-
-    best = minimize(value, model.embedding_.ravel(), jac=True, method="L-BFGS-B")
-    assert best.fun > model.objective_ * (1 - 1e-6)
-
-
-def test_tiles_and_threads_change_nothing(monkeypatch):
-    X = draw(10, 50)
-    whole = SammonMapping().fit(X)
-    monkeypatch.setattr(_descent, "TILE_NUMBERS", 350)
-    monkeypatch.setattr(_descent, "KEPT_ROWS", 10)
-    for n_threads in (1, 3):
-        with engine.threads(n_threads):
-            pieces = SammonMapping().fit(X)
-            new = pieces.transform(X[:20] + 0.1)
-        np.testing.assert_array_equal(pieces.embedding_, whole.embedding_)
-    np.testing.assert_array_equal(new, whole.transform(X[:20] + 0.1))
+@pytest.mark.parametrize("scale", [1e-30, 1e20])
+def test_units_do_not_matter(scale):
+    X = draw(7, 40)
+    one, other = SammonMapping().fit(X), SammonMapping().fit(scale * X)
+    np.testing.assert_allclose(other.embedding_ / scale, one.embedding_, rtol=1e-6, atol=1e-9)
 
 
 def test_precomputed_distances_give_the_map_of_the_rows():
@@ -157,15 +86,6 @@ def test_rows_on_an_exact_map_are_placed_exactly():
     placed = model.transform(strip.data[60:])
     everything = np.vstack([model.embedding_, placed])
     assert procrustes_distance(strip.coordinates, everything, scaling=False) < 1e-12
-
-
-def test_rows_of_the_fit_and_rows_near_them_keep_their_places():
-    X = draw(17, 30)
-    model = SammonMapping().fit(X)
-    np.testing.assert_array_equal(model.transform(X), model.embedding_)
-    np.testing.assert_allclose(model.transform(X + 1e-9), model.embedding_, atol=1e-6)
-    wanted = cdist(X[:1] + 1e-300, X)
-    assert np.isfinite(place_rows(wanted, model.embedding_)).all()
 
 
 def test_equal_rows_stay_together_and_are_counted():
@@ -254,3 +174,86 @@ def test_negative_distances_of_new_rows_are_refused():
     model = SammonMapping(metric="precomputed").fit(D)
     with pytest.raises(SidelightError, match="new row 0 to row 3"):
         model.transform(np.where(np.arange(12) == 3, -1.0, D[:1]))
+
+
+# --- what it is made of ---
+
+
+def stress_of(X, places):
+    return SammonStress(TargetDistances(X, precomputed=False))(places)
+
+
+def test_stress_is_the_measure_of_the_same_name():
+    X, Z = draw(0), draw(1, d=2)
+    assert stress_of(X, Z).stress == pytest.approx(sammon_stress(X, Z), rel=1e-13)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 9), st.integers(1, 3))
+def test_derivatives_by_finite_differences(seed, n, q):
+    """``S' = (2/c) gradient`` and the diagonal of ``S''`` is ``(2/c) curvature``."""
+    X, Z = draw(seed, n), draw(seed + 1, n, q)
+    stress = SammonStress(TargetDistances(X, precomputed=False))
+    now = stress(Z)
+    factor = 2 / (stress.total / 2)  # total counts every pair twice
+    step = 1e-4
+    for i in range(n):
+        for k in range(q):
+            move = np.zeros_like(Z)
+            move[i, k] = step
+            up, down = stress(Z + move), stress(Z - move)
+            slope = (up.stress - down.stress) / (2 * step)
+            assert factor * now.gradient[i, k] == pytest.approx(slope, rel=1e-4, abs=1e-5)
+            curve = factor * (up.gradient[i, k] - down.gradient[i, k]) / (2 * step)
+            assert factor * now.curvature[i, k] == pytest.approx(curve, rel=1e-3, abs=1e-3)
+
+
+def test_an_exact_configuration_has_no_stress_and_no_gradient():
+    Z = draw(2, d=2)
+    X = np.hstack([Z, np.zeros((12, 3))]) @ np.linalg.qr(draw(3, 5, 5))[0]
+    exact = stress_of(X, Z)
+    assert exact.stress < 1e-28
+    np.testing.assert_allclose(exact.gradient, 0, atol=1e-10)
+    assert SammonMapping().fit(X).objective_ < 1e-20
+
+
+def test_stress_does_not_see_turns_and_common_scales():
+    X, Z = draw(4), draw(5, d=2)
+    turn = np.linalg.qr(draw(6, 2, 2))[0]
+    assert stress_of(X, Z @ turn + 3).stress == pytest.approx(stress_of(X, Z).stress)
+    assert stress_of(7 * X, 7 * Z).stress == pytest.approx(stress_of(X, Z).stress)
+
+
+def test_no_general_optimizer_finds_less_nearby():
+    X = draw(9, 25)
+    model = SammonMapping(tol=1e-12, max_iter=5000).fit(X)
+    stress = SammonStress(TargetDistances(X, precomputed=False))
+
+    def value(flat):
+        now = stress(flat.reshape(-1, 2))
+        return now.stress, 4 / stress.total * now.gradient.ravel()
+
+    best = minimize(value, model.embedding_.ravel(), jac=True, method="L-BFGS-B")
+    assert best.fun > model.objective_ * (1 - 1e-6)
+
+
+def test_tiles_and_threads_change_nothing(monkeypatch):
+    X = draw(10, 50)
+    whole = SammonMapping().fit(X)
+    monkeypatch.setattr(_descent, "TILE_NUMBERS", 350)
+    monkeypatch.setattr(_descent, "KEPT_ROWS", 10)
+    for n_threads in (1, 3):
+        with engine.threads(n_threads):
+            pieces = SammonMapping().fit(X)
+            new = pieces.transform(X[:20] + 0.1)
+        np.testing.assert_array_equal(pieces.embedding_, whole.embedding_)
+    np.testing.assert_array_equal(new, whole.transform(X[:20] + 0.1))
+
+
+def test_rows_of_the_fit_and_rows_near_them_keep_their_places():
+    X = draw(17, 30)
+    model = SammonMapping().fit(X)
+    np.testing.assert_array_equal(model.transform(X), model.embedding_)
+    np.testing.assert_allclose(model.transform(X + 1e-9), model.embedding_, atol=1e-6)
+    wanted = cdist(X[:1] + 1e-300, X)
+    assert np.isfinite(place_rows(wanted, model.embedding_)).all()

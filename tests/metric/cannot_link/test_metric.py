@@ -45,10 +45,6 @@ def sparse_problem(seed=0, n=60, d=200, entries=6, n_pairs=150):
     return X, apart(pairs[pairs[:, 0] != pairs[:, 1]][:n_pairs], n)
 
 
-def squares(A, gaps):
-    return np.einsum("pd,de,pe->p", gaps, A, gaps)
-
-
 # ------------------------------------------------------------------ closed forms
 
 
@@ -64,6 +60,185 @@ def test_orthogonal_differences():
     X = np.vstack([np.zeros(3), np.diag(scales)])
     model = CannotLinkMetric(np.inf, **EXACT).fit(X, constraints=apart([(0, 1), (0, 2), (0, 3)], 4))
     np.testing.assert_allclose(model.dual_variables_, scales**-4.0, rtol=1e-8)
+
+
+# ------------------------------------------------------------------ optimality
+
+
+def test_gram_and_laplacian_give_all_distances():
+    X, known = random_problem(2)
+    model = CannotLinkMetric(np.inf, **EXACT).fit(X, constraints=known)
+    W = np.zeros((30, 30))
+    np.add.at(W, tuple(model.cannot_links_.T), model.dual_variables_)
+    W += W.T
+    laplacian, gram = np.diag(W.sum(axis=1)) - W, X @ X.T
+    M = gram @ laplacian @ gram
+    i, j = np.triu_indices(30, 1)
+    expected = M[i, i] + M[j, j] - 2 * M[i, j]
+    np.testing.assert_allclose(model.pair_distance(np.column_stack([i, j]), X) ** 2, expected)
+    A = model.get_mahalanobis_matrix()
+    assert np.sum(A**2) == pytest.approx(np.trace(laplacian @ gram @ laplacian @ gram))
+
+
+# ------------------------------------------------------------------ invariances
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10_000), st.floats(0.1, 10.0))
+def test_scale_and_rotation(seed, scale):
+    X, known = random_problem(seed, n=12, d=3, n_pairs=10)
+    turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(3, 3)))[0]
+    one = CannotLinkMetric(np.inf, **EXACT).fit(X, constraints=known)
+    A = one.get_mahalanobis_matrix()
+    assert np.linalg.eigvalsh(A).min() >= -1e-10 * np.abs(A).max()
+    scaled = CannotLinkMetric(np.inf, **EXACT).fit(scale * X, constraints=known)
+    close = {"rtol": 1e-4, "atol": 1e-5 * np.abs(A).max()}
+    np.testing.assert_allclose(scaled.get_mahalanobis_matrix() * scale**2, A, **close)
+    assert scaled.dual_variables_.sum() * scale**4 == pytest.approx(
+        one.dual_variables_.sum(), rel=1e-6
+    )
+    turned = CannotLinkMetric(np.inf, **EXACT).fit(X @ turn.T, constraints=known)
+    np.testing.assert_allclose(turned.get_mahalanobis_matrix(), turn @ A @ turn.T, **close)
+
+
+def test_repeated_pairs_and_order_change_nothing():
+    X, known = random_problem(3)
+    A = CannotLinkMetric(np.inf, **EXACT).fit(X, constraints=known).get_mahalanobis_matrix()
+    twice = np.concatenate([X, X])
+    again = apart(np.concatenate([known.cannot_link, known.cannot_link + 30]), 60)
+    other = CannotLinkMetric(np.inf, **EXACT).fit(twice, constraints=again)
+    np.testing.assert_allclose(other.get_mahalanobis_matrix(), A, atol=1e-5 * np.abs(A).max())
+    seed = {**EXACT, "random_state": 7}
+    other = CannotLinkMetric(np.inf, **seed).fit(X, constraints=known)
+    np.testing.assert_allclose(other.get_mahalanobis_matrix(), A, atol=1e-5 * np.abs(A).max())
+
+
+def test_soft_becomes_hard_and_weights_are_prices():
+    X, known = random_problem(4)
+    hard = CannotLinkMetric(np.inf, **EXACT).fit(X, constraints=known)
+    soft = CannotLinkMetric(1.01 * hard.dual_variables_.max(), **EXACT).fit(X, constraints=known)
+    assert soft.objective_ == pytest.approx(hard.objective_, rel=1e-8)
+    softer = CannotLinkMetric(0.5 * hard.dual_variables_.max(), **EXACT).fit(X, constraints=known)
+    assert softer.objective_ < hard.objective_ * (1 - 1e-6)
+    pairs = known.cannot_link
+    double = Constraints(
+        cannot_link=pairs, cannot_link_weight=np.full(len(pairs), 2.0), n_samples=30
+    )
+    weighted = CannotLinkMetric(0.01, **EXACT).fit(X, constraints=double)
+    plain = CannotLinkMetric(0.02, **EXACT).fit(X, constraints=known)
+    assert weighted.objective_ == pytest.approx(plain.objective_, rel=1e-8)
+
+
+# ------------------------------------------------------------------ online
+
+
+def test_online_is_feasible_but_longer_than_the_batch():
+    X, known = random_problem(6)
+    online = CannotLinkMetric(np.inf).partial_fit(X, constraints=known)
+    batch = CannotLinkMetric(np.inf, **EXACT).fit(X, constraints=known)
+    assert online.pair_distance(known.cannot_link, X).min() >= 1 - 1e-9
+    assert np.linalg.norm(online.get_mahalanobis_matrix()) > np.linalg.norm(
+        batch.get_mahalanobis_matrix()
+    )
+
+
+# ------------------------------------------------------------------ kernels, sparse rows
+
+
+def test_linear_kernels_are_linear():
+    X, known = random_problem(7)
+    new = np.random.default_rng(1).normal(size=(10, 4))
+    plain = CannotLinkMetric(0.05, **EXACT).fit(X, constraints=known)
+    given_kernel = CannotLinkMetric(0.05, base_kernel="precomputed", **EXACT)
+    given_kernel.fit(X @ X.T, constraints=known)
+    named = CannotLinkMetric(
+        0.05, base_kernel="poly", kernel_params={"degree": 1, "gamma": 1.0, "coef0": 3.0}, **EXACT
+    ).fit(X, constraints=known)
+    pairs = np.column_stack(np.triu_indices(10, 1))
+    expected = plain.pair_distance(pairs, new)
+    np.testing.assert_allclose(given_kernel.pair_distance(pairs, new @ X.T), expected, rtol=1e-5)
+    np.testing.assert_allclose(named.pair_distance(pairs, new), expected, rtol=1e-5)
+    mapped = named.transform(new)
+    gaps = mapped[pairs[:, 0]] - mapped[pairs[:, 1]]
+    np.testing.assert_allclose(np.linalg.norm(gaps, axis=1), expected, rtol=1e-5)
+    assert named.get_metric()(new[0], new[1]) == pytest.approx(expected[0], rel=1e-5)
+    with pytest.raises(SidelightError, match="no matrix of features"):
+        named.get_mahalanobis_matrix()
+
+
+def test_kernel_distances_of_new_rows():
+    X, known = random_problem(8)
+    new = np.random.default_rng(2).normal(size=(6, 4))
+    model = CannotLinkMetric(base_kernel="rbf", kernel_params={"gamma": 0.3}, **EXACT)
+    model.fit(X, constraints=known)
+    k = rbf_kernel(X, new, gamma=0.3)
+    i, j = model.cannot_links_.T
+    edges = k[i] - k[j]
+    pairs = np.column_stack(np.triu_indices(6, 1))
+    expected = ((edges[:, pairs[:, 0]] - edges[:, pairs[:, 1]]) ** 2).T @ model.dual_variables_
+    np.testing.assert_allclose(model.pair_distance(pairs, new) ** 2, expected, rtol=1e-6)
+    inner = model.kernel(new)
+    np.testing.assert_allclose(inner, edges.T @ (edges * model.dual_variables_[:, None]), atol=1e-8)
+
+
+def test_leading_directions_of_a_kernel_are_those_of_the_metric():
+    X, known = random_problem(7)
+    pairs = np.column_stack(np.triu_indices(30, 1))
+    plain = CannotLinkMetric(0.05, n_components=2, **EXACT).fit(X, constraints=known)
+    other = CannotLinkMetric(0.05, n_components=2, base_kernel="precomputed", **EXACT)
+    other.fit(X @ X.T, constraints=known)
+    assert other.transform(X @ X.T).shape == plain.transform(X).shape == (30, 2)
+    np.testing.assert_allclose(
+        other.pair_distance(pairs, X @ X.T), plain.pair_distance(pairs, X), rtol=1e-4, atol=1e-5
+    )
+
+
+# ------------------------------------------------------------------ bad input
+
+
+def test_equal_rows_are_left_out():
+    X = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 2.0]])
+    known = Constraints(cannot_link=[("ann", "bob"), ("ann", "cem")], ids=["ann", "bob", "cem"])
+    with pytest.warns(ConstraintWarning, match="1 of 2 cannot-links.*'ann' and 'bob'"):
+        model = CannotLinkMetric().fit(X, constraints=known)
+    np.testing.assert_array_equal(model.cannot_links_, [[0, 2]])
+    with (
+        pytest.warns(ConstraintWarning),
+        pytest.raises(SidelightError, match=r"Every cannot-link joins.*row 0 and row 1"),
+    ):
+        CannotLinkMetric().fit(X, constraints=apart([(0, 1)], 3))
+
+
+def test_cannot_links_are_needed():
+    X = np.arange(6.0).reshape(3, 2)
+    with pytest.raises(SidelightError, match="there are none"):
+        CannotLinkMetric().fit(X, constraints=Constraints([(0, 1)], n_samples=3))
+    with pytest.warns(ConstraintWarning, match="Euclidean"):
+        model = CannotLinkMetric().fit(X)
+    np.testing.assert_array_equal(model.get_mahalanobis_matrix(), np.eye(2))
+
+
+def test_warnings_and_wrong_parameters():
+    X, known = sparse_problem()
+    frequent = X.toarray()
+    frequent[:30, 3] = 1.0
+    with pytest.warns(UserWarning, match=r"1 features \(the first is number 3\)"):
+        CannotLinkMetric().fit(sparse.csr_array(frequent), constraints=known)
+    with pytest.warns(ConvergenceWarning, match="max_iter=1"):
+        CannotLinkMetric(np.inf, max_iter=1, tol=1e-12).fit(X, constraints=known)
+    with pytest.raises(ValueError, match="penalty must be a number above 0"):
+        CannotLinkMetric(0.0).fit(X, constraints=known)
+    with pytest.raises(SidelightError, match="rows to come"):
+        CannotLinkMetric(base_kernel="precomputed").partial_fit(np.eye(3))
+    with pytest.raises(ValueError, match="square"):
+        CannotLinkMetric(base_kernel="precomputed").fit(X, constraints=known)
+
+
+# --- what it is made of ---
+
+
+def squares(A, gaps):
+    return np.einsum("pd,de,pe->p", gaps, A, gaps)
 
 
 # ------------------------------------------------------------------ optimality
@@ -218,70 +393,6 @@ def test_coordinate_ascent_goes_on_where_the_model_is_poor():
     assert found.dual == pytest.approx(other.dual, rel=1e-5)
 
 
-def test_gram_and_laplacian_give_all_distances():
-    X, known = random_problem(2)
-    model = CannotLinkMetric(np.inf, **EXACT).fit(X, constraints=known)
-    W = np.zeros((30, 30))
-    np.add.at(W, tuple(model.cannot_links_.T), model.dual_variables_)
-    W += W.T
-    laplacian, gram = np.diag(W.sum(axis=1)) - W, X @ X.T
-    M = gram @ laplacian @ gram
-    i, j = np.triu_indices(30, 1)
-    expected = M[i, i] + M[j, j] - 2 * M[i, j]
-    np.testing.assert_allclose(model.pair_distance(np.column_stack([i, j]), X) ** 2, expected)
-    A = model.get_mahalanobis_matrix()
-    assert np.sum(A**2) == pytest.approx(np.trace(laplacian @ gram @ laplacian @ gram))
-
-
-# ------------------------------------------------------------------ invariances
-
-
-@settings(max_examples=8, deadline=None)
-@given(st.integers(0, 10_000), st.floats(0.1, 10.0))
-def test_scale_and_rotation(seed, scale):
-    X, known = random_problem(seed, n=12, d=3, n_pairs=10)
-    turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(3, 3)))[0]
-    one = CannotLinkMetric(np.inf, **EXACT).fit(X, constraints=known)
-    A = one.get_mahalanobis_matrix()
-    assert np.linalg.eigvalsh(A).min() >= -1e-10 * np.abs(A).max()
-    scaled = CannotLinkMetric(np.inf, **EXACT).fit(scale * X, constraints=known)
-    close = {"rtol": 1e-4, "atol": 1e-5 * np.abs(A).max()}
-    np.testing.assert_allclose(scaled.get_mahalanobis_matrix() * scale**2, A, **close)
-    assert scaled.dual_variables_.sum() * scale**4 == pytest.approx(
-        one.dual_variables_.sum(), rel=1e-6
-    )
-    turned = CannotLinkMetric(np.inf, **EXACT).fit(X @ turn.T, constraints=known)
-    np.testing.assert_allclose(turned.get_mahalanobis_matrix(), turn @ A @ turn.T, **close)
-
-
-def test_repeated_pairs_and_order_change_nothing():
-    X, known = random_problem(3)
-    A = CannotLinkMetric(np.inf, **EXACT).fit(X, constraints=known).get_mahalanobis_matrix()
-    twice = np.concatenate([X, X])
-    again = apart(np.concatenate([known.cannot_link, known.cannot_link + 30]), 60)
-    other = CannotLinkMetric(np.inf, **EXACT).fit(twice, constraints=again)
-    np.testing.assert_allclose(other.get_mahalanobis_matrix(), A, atol=1e-5 * np.abs(A).max())
-    seed = {**EXACT, "random_state": 7}
-    other = CannotLinkMetric(np.inf, **seed).fit(X, constraints=known)
-    np.testing.assert_allclose(other.get_mahalanobis_matrix(), A, atol=1e-5 * np.abs(A).max())
-
-
-def test_soft_becomes_hard_and_weights_are_prices():
-    X, known = random_problem(4)
-    hard = CannotLinkMetric(np.inf, **EXACT).fit(X, constraints=known)
-    soft = CannotLinkMetric(1.01 * hard.dual_variables_.max(), **EXACT).fit(X, constraints=known)
-    assert soft.objective_ == pytest.approx(hard.objective_, rel=1e-8)
-    softer = CannotLinkMetric(0.5 * hard.dual_variables_.max(), **EXACT).fit(X, constraints=known)
-    assert softer.objective_ < hard.objective_ * (1 - 1e-6)
-    pairs = known.cannot_link
-    double = Constraints(
-        cannot_link=pairs, cannot_link_weight=np.full(len(pairs), 2.0), n_samples=30
-    )
-    weighted = CannotLinkMetric(0.01, **EXACT).fit(X, constraints=double)
-    plain = CannotLinkMetric(0.02, **EXACT).fit(X, constraints=known)
-    assert weighted.objective_ == pytest.approx(plain.objective_, rel=1e-8)
-
-
 # ------------------------------------------------------------------ online
 
 
@@ -317,65 +428,7 @@ def test_online_steps_are_their_closed_forms(C, held_by, monkeypatch):
     )
 
 
-def test_online_is_feasible_but_longer_than_the_batch():
-    X, known = random_problem(6)
-    online = CannotLinkMetric(np.inf).partial_fit(X, constraints=known)
-    batch = CannotLinkMetric(np.inf, **EXACT).fit(X, constraints=known)
-    assert online.pair_distance(known.cannot_link, X).min() >= 1 - 1e-9
-    assert np.linalg.norm(online.get_mahalanobis_matrix()) > np.linalg.norm(
-        batch.get_mahalanobis_matrix()
-    )
-
-
 # ------------------------------------------------------------------ kernels, sparse rows
-
-
-def test_linear_kernels_are_linear():
-    X, known = random_problem(7)
-    new = np.random.default_rng(1).normal(size=(10, 4))
-    plain = CannotLinkMetric(0.05, **EXACT).fit(X, constraints=known)
-    given_kernel = CannotLinkMetric(0.05, base_kernel="precomputed", **EXACT)
-    given_kernel.fit(X @ X.T, constraints=known)
-    named = CannotLinkMetric(
-        0.05, base_kernel="poly", kernel_params={"degree": 1, "gamma": 1.0, "coef0": 3.0}, **EXACT
-    ).fit(X, constraints=known)
-    pairs = np.column_stack(np.triu_indices(10, 1))
-    expected = plain.pair_distance(pairs, new)
-    np.testing.assert_allclose(given_kernel.pair_distance(pairs, new @ X.T), expected, rtol=1e-5)
-    np.testing.assert_allclose(named.pair_distance(pairs, new), expected, rtol=1e-5)
-    mapped = named.transform(new)
-    gaps = mapped[pairs[:, 0]] - mapped[pairs[:, 1]]
-    np.testing.assert_allclose(np.linalg.norm(gaps, axis=1), expected, rtol=1e-5)
-    assert named.get_metric()(new[0], new[1]) == pytest.approx(expected[0], rel=1e-5)
-    with pytest.raises(SidelightError, match="no matrix of features"):
-        named.get_mahalanobis_matrix()
-
-
-def test_kernel_distances_of_new_rows():
-    X, known = random_problem(8)
-    new = np.random.default_rng(2).normal(size=(6, 4))
-    model = CannotLinkMetric(base_kernel="rbf", kernel_params={"gamma": 0.3}, **EXACT)
-    model.fit(X, constraints=known)
-    k = rbf_kernel(X, new, gamma=0.3)
-    i, j = model.cannot_links_.T
-    edges = k[i] - k[j]
-    pairs = np.column_stack(np.triu_indices(6, 1))
-    expected = ((edges[:, pairs[:, 0]] - edges[:, pairs[:, 1]]) ** 2).T @ model.dual_variables_
-    np.testing.assert_allclose(model.pair_distance(pairs, new) ** 2, expected, rtol=1e-6)
-    inner = model.kernel(new)
-    np.testing.assert_allclose(inner, edges.T @ (edges * model.dual_variables_[:, None]), atol=1e-8)
-
-
-def test_leading_directions_of_a_kernel_are_those_of_the_metric():
-    X, known = random_problem(7)
-    pairs = np.column_stack(np.triu_indices(30, 1))
-    plain = CannotLinkMetric(0.05, n_components=2, **EXACT).fit(X, constraints=known)
-    other = CannotLinkMetric(0.05, n_components=2, base_kernel="precomputed", **EXACT)
-    other.fit(X @ X.T, constraints=known)
-    assert other.transform(X @ X.T).shape == plain.transform(X).shape == (30, 2)
-    np.testing.assert_allclose(
-        other.pair_distance(pairs, X @ X.T), plain.pair_distance(pairs, X), rtol=1e-4, atol=1e-5
-    )
 
 
 def test_many_dimensions_without_a_matrix(monkeypatch):
@@ -405,44 +458,3 @@ def test_many_dimensions_without_a_matrix(monkeypatch):
     monkeypatch.setattr(module, "ALL_DIRECTIONS", 100)  # fewer rows than features
     by_rows = CannotLinkMetric(**EXACT).fit(X, constraints=known)
     np.testing.assert_allclose(by_rows.pair_distance(pairs, X), expected, rtol=1e-5, atol=1e-6)
-
-
-# ------------------------------------------------------------------ bad input
-
-
-def test_equal_rows_are_left_out():
-    X = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 2.0]])
-    known = Constraints(cannot_link=[("ann", "bob"), ("ann", "cem")], ids=["ann", "bob", "cem"])
-    with pytest.warns(ConstraintWarning, match="1 of 2 cannot-links.*'ann' and 'bob'"):
-        model = CannotLinkMetric().fit(X, constraints=known)
-    np.testing.assert_array_equal(model.cannot_links_, [[0, 2]])
-    with (
-        pytest.warns(ConstraintWarning),
-        pytest.raises(SidelightError, match=r"Every cannot-link joins.*row 0 and row 1"),
-    ):
-        CannotLinkMetric().fit(X, constraints=apart([(0, 1)], 3))
-
-
-def test_cannot_links_are_needed():
-    X = np.arange(6.0).reshape(3, 2)
-    with pytest.raises(SidelightError, match="there are none"):
-        CannotLinkMetric().fit(X, constraints=Constraints([(0, 1)], n_samples=3))
-    with pytest.warns(ConstraintWarning, match="Euclidean"):
-        model = CannotLinkMetric().fit(X)
-    np.testing.assert_array_equal(model.get_mahalanobis_matrix(), np.eye(2))
-
-
-def test_warnings_and_wrong_parameters():
-    X, known = sparse_problem()
-    frequent = X.toarray()
-    frequent[:30, 3] = 1.0
-    with pytest.warns(UserWarning, match=r"1 features \(the first is number 3\)"):
-        CannotLinkMetric().fit(sparse.csr_array(frequent), constraints=known)
-    with pytest.warns(ConvergenceWarning, match="max_iter=1"):
-        CannotLinkMetric(np.inf, max_iter=1, tol=1e-12).fit(X, constraints=known)
-    with pytest.raises(ValueError, match="penalty must be a number above 0"):
-        CannotLinkMetric(0.0).fit(X, constraints=known)
-    with pytest.raises(SidelightError, match="rows to come"):
-        CannotLinkMetric(base_kernel="precomputed").partial_fit(np.eye(3))
-    with pytest.raises(ValueError, match="square"):
-        CannotLinkMetric(base_kernel="precomputed").fit(X, constraints=known)

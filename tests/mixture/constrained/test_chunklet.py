@@ -36,133 +36,6 @@ def blobs(n: int = 90, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return 2.0 * np.eye(3)[y] + rng.normal(0, 0.8, (n, 3)), y
 
 
-def constrain(known: Constraints, k: int, weights: Any = None, **params: Any) -> FieldRows:
-    return hard_rows(known, k, as_rows(np.zeros((known.n_samples, 1))), weights, **params)
-
-
-def random_field(seed: int, n: int, k: int) -> tuple[Constraints, np.ndarray, np.ndarray]:
-    """Pairs true to some labels, log-densities and log-weights that have nothing to do with it."""
-    rng = np.random.RandomState(seed)
-    y = rng.randint(k, size=n)
-    known = Constraints.sample(y, 6, random_state=seed)
-    return known, rng.randn(n, k), np.log(rng.dirichlet(np.ones(k)))
-
-
-def enumerate_labellings(known: Constraints, k: int) -> np.ndarray:
-    every = np.array(list(itertools.product(range(k), repeat=known.n_samples)))
-    fine = np.ones(len(every), dtype=bool)
-    for i, j in known.must_link:
-        fine &= every[:, i] == every[:, j]
-    for i, j in known.cannot_link:
-        fine &= every[:, i] != every[:, j]
-    return every[fine]
-
-
-# ------------------------------------------------------------------ against all labellings
-
-
-@pytest.mark.parametrize("sampling", SAMPLINGS)
-@pytest.mark.parametrize("k", [2, 3])
-@pytest.mark.parametrize("seed", range(6))
-def test_posterior_is_the_sum_over_all_labellings(seed: int, k: int, sampling: str) -> None:
-    known, density, log_pi = random_field(seed, 7, k)
-    rows = constrain(known, k, sampling=sampling)
-    resp, log_likelihood, _ = rows.e_step(density[rows.rows], log_pi)
-
-    labellings = enumerate_labellings(known, k)
-    first = np.arange(7) if sampling == "points" else known.closure().first_row
-    prior = log_pi[labellings[:, first]].sum(axis=1)
-    joint = prior + density[np.arange(7), labellings].sum(axis=1)
-    p = softmax(joint)
-    marginals = np.array([[p[labellings[:, i] == s].sum() for s in range(k)] for i in range(7)])
-    free = np.setdiff1d(np.arange(7), rows.rows)
-    of_free = logsumexp(density[free] + log_pi, axis=1).sum()
-    np.testing.assert_allclose(resp, marginals[rows.rows], atol=1e-12)
-    assert log_likelihood + of_free == pytest.approx(logsumexp(joint) - logsumexp(prior))
-
-    best = labellings[np.argmax(joint)]
-    np.testing.assert_array_equal(rows.labels(density[rows.rows], log_pi), best[rows.rows])
-
-
-@pytest.mark.parametrize("sampling", SAMPLINGS)
-@pytest.mark.parametrize("seed", range(4))
-def test_mixing_weights_maximise_the_expected_likelihood(seed: int, sampling: str) -> None:
-    known, density, log_pi = random_field(seed, 8, 3)
-    rows = constrain(known, 3, sampling=sampling)
-    resp, _, counts = rows.e_step(density[rows.rows], log_pi)
-    free = np.array([5.0, 2.0, 3.0])
-    new = rows.m_step(free, counts, log_pi)
-
-    labellings = enumerate_labellings(known, 3)[:, rows.rows]
-    first = np.unique(known.components()[rows.rows], return_index=True)[1]
-    drawn = np.arange(len(rows.rows)) if sampling == "points" else first
-    wanted = free + resp[drawn].sum(axis=0)
-
-    def expected(eta: np.ndarray) -> float:
-        eta = eta - logsumexp(eta)
-        every = np.unique(labellings, axis=0)
-        return float(wanted @ eta - logsumexp(eta[every[:, drawn]].sum(axis=1)))
-
-    at = expected(new)
-    for direction in np.random.RandomState(0).randn(20, 3):
-        assert expected(new + 1e-3 * direction) <= at + 1e-12
-    assert at >= expected(log_pi)
-
-
-@pytest.mark.parametrize("sampling", SAMPLINGS)
-def test_known_classes_fix_components_and_bar_their_neighbours(sampling: str) -> None:
-    known = Constraints(
-        cannot_link=[(0, 1)], must_link=[(2, 3)], labels=[7, -1, 5, -1, -1], n_samples=5
-    )
-    rng = np.random.RandomState(0)
-    density, log_pi = rng.randn(5, 3), np.log([0.5, 0.3, 0.2])
-    rows = constrain(known, 3, sampling=sampling)
-    resp, log_likelihood, _ = rows.e_step(density[rows.rows], log_pi)
-    np.testing.assert_array_equal(rows.rows, [0, 1, 2, 3])
-    np.testing.assert_array_equal(rows.classes, [5, 7])
-    joint = density + log_pi
-    # Row 0 is of class 7, component 1; row 1 is not; rows 2 and 3 are of class 5, component 0.
-    np.testing.assert_allclose(resp[[0, 2, 3]], np.eye(3)[[1, 0, 0]])
-    np.testing.assert_allclose(resp[1], softmax(np.where([0, 1, 0], -np.inf, joint[1])))
-    value = joint[0, 1] + joint[[2, 3], 0].sum() + logsumexp(joint[1, [0, 2]])
-    assert log_likelihood == pytest.approx(value)
-    np.testing.assert_array_equal(rows.labels(density[rows.rows], log_pi)[[0, 2, 3]], [1, 0, 0])
-
-
-@pytest.mark.parametrize("sampling", SAMPLINGS)
-def test_the_gradient_vanishes_where_em_ends(sampling: str) -> None:
-    X, y = blobs(60)
-    known = Constraints.sample(y, 30, random_state=1)
-    model = fit(
-        X,
-        sampling_unit=sampling,
-        constraints=known,
-        tol=0.0,
-        max_iter=3000,
-        reg_covar=0.0,
-        n_init=1,
-    )
-    rows = hard_rows(known, 3, as_rows(X), sampling=sampling)
-    free = np.setdiff1d(np.arange(60), rows.rows)
-    from dataclasses import replace
-
-    def log_likelihood(means: np.ndarray, log_pi: np.ndarray) -> float:
-        components = replace(model._components, means=means)
-        density = components.log_density(components.features(X))
-        log_pi = log_pi - logsumexp(log_pi)
-        of_free = logsumexp(density[free] + log_pi, axis=1).sum()
-        return float(of_free + rows.e_step(density[rows.rows], log_pi)[1])
-
-    means, log_pi = model._components.means, model._log_weights
-    assert log_likelihood(means, log_pi) / 60 == pytest.approx(-model.objective_)
-    step = 1e-5
-    for direction in np.random.RandomState(0).randn(6, 12):
-        a, b = direction[:9].reshape(3, 3), direction[9:]
-        up = log_likelihood(means + step * a, log_pi + step * b)
-        down = log_likelihood(means - step * a, log_pi - step * b)
-        assert abs(up - down) / (2 * step) < 2e-3
-
-
 # ------------------------------------------------------------------ identities of the chapter
 
 
@@ -214,59 +87,6 @@ def test_one_chunklet_per_class_is_a_supervised_classifier(sampling: str) -> Non
         np.testing.assert_allclose(model.covariances_[s], np.cov(X[y == c].T, ddof=0), atol=1e-9)
 
 
-def test_equal_weights_make_both_samplings_agree() -> None:
-    known, density, _ = random_field(3, 9, 3)
-    uniform = np.full(3, -np.log(3))
-    posteriors = []
-    for sampling in SAMPLINGS:
-        rows = constrain(known, 3, sampling=sampling)
-        posteriors.append(rows.e_step(density[rows.rows], uniform)[0])
-    np.testing.assert_allclose(*posteriors, atol=1e-12)
-
-
-def test_mixing_weights_count_chunklets_or_rows_in_closed_form() -> None:
-    groups = np.repeat(np.arange(10), 4)
-    known = Constraints.from_groups(groups)
-    rng = np.random.RandomState(0)
-    density, log_pi = rng.randn(40, 3), np.log([0.2, 0.3, 0.5])
-    for sampling, power in (("chunklets", 1.0), ("points", 1 / 4)):
-        rows = constrain(known, 3, sampling=sampling)
-        resp, _, counts = rows.e_step(density, log_pi)
-        new = rows.m_step(np.zeros(3), counts, log_pi)
-        share = resp[::4].mean(axis=0) ** power
-        np.testing.assert_allclose(np.exp(new), share / share.sum(), atol=1e-7)
-
-
-def test_rows_of_a_chunklet_share_their_posterior() -> None:
-    known = Constraints.from_groups([0, 0, 0, -1, 1, 1])
-    rng = np.random.RandomState(1)
-    density, log_pi = rng.randn(6, 2), np.log([0.4, 0.6])
-    rows = constrain(known, 2, sampling="chunklets")
-    resp = rows.e_step(density[rows.rows], log_pi).resp
-    np.testing.assert_array_equal(resp[0], resp[1])
-    np.testing.assert_array_equal(resp[0], resp[2])
-    # Twice every row: the densities count twice, the mixing weight once.
-    twice = constrain(Constraints.from_groups(np.repeat([0, 1], 6)), 2, sampling="chunklets")
-    doubled = twice.e_step(np.repeat(density[:6], 2, axis=0), log_pi).resp
-    odds = np.log(doubled[0, 0] / doubled[0, 1])
-    expected = 2 * (density[:3, 0] - density[:3, 1]).sum() + log_pi[0] - log_pi[1]
-    assert odds == pytest.approx(expected)
-
-
-def test_a_pair_and_a_full_clique_apart() -> None:
-    rng = np.random.RandomState(2)
-    density, log_pi = rng.randn(4, 4), np.log(np.full(4, 0.25))
-    a, b = softmax(density[:2], axis=1)
-    pair = constrain(Constraints(cannot_link=[(0, 1)], n_samples=2), 4)
-    resp = pair.e_step(density[:2], log_pi).resp
-    np.testing.assert_allclose(resp[0], a * (1 - b) / (1 - a @ b))
-    clique = constrain(
-        Constraints(cannot_link=list(itertools.combinations(range(4), 2)), n_samples=4), 4
-    )
-    resp = clique.e_step(density, log_pi).resp
-    np.testing.assert_allclose(resp.sum(axis=0), 1.0)
-
-
 def test_a_forest_and_disjoint_pairs_are_no_approximation() -> None:
     X, y = blobs(60)
     a, b = np.flatnonzero(y == 0)[:8], np.flatnonzero(y == 1)[:8]
@@ -291,38 +111,7 @@ def test_pseudo_likelihood_stays_bounded_on_stars() -> None:
     assert model.n_violations_ == 0
 
 
-def test_greedy_matching_is_maximal() -> None:
-    rng = np.random.default_rng(0)
-    edges = np.unique(rng.integers(20, size=(60, 2)), axis=0)
-    edges = edges[edges[:, 0] < edges[:, 1]]
-    chosen = greedy_matching(edges, 20)
-    ends = edges[chosen].ravel()
-    assert len(np.unique(ends)) == len(ends)
-    assert np.isin(edges[~chosen], ends).any(axis=1).all()
-
-
 # ------------------------------------------------------------------ limits and behaviour
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_vanishing_width_is_constrained_k_means(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    X, y = rng.uniform(0, 10, (30, 2)), rng.integers(3, size=30)
-    known = Constraints.sample(y, 25, random_state=seed)
-    rows = hard_rows(known, 3, as_rows(X))
-    centers, uniform = X[:3].copy(), np.full(3, -np.log(3))
-    cop = COPKMeans(3, variant="exact", init=centers, n_init=1, max_iter=1).fit(
-        X, constraints=known
-    )
-    narrow = -0.5 * ((X[:, None] - centers) ** 2).sum(axis=2) / 1e-4**2
-    resp = softmax(narrow, axis=1)
-    resp[rows.rows] = rows.e_step(narrow[rows.rows], uniform)[0]
-    labels = resp.argmax(axis=1)
-    np.testing.assert_allclose(resp.max(axis=1), 1.0)
-    cost = ((X - centers[labels]) ** 2).sum()
-    assert cost == pytest.approx(cop.history_[0])  # the exact assignment at the same centres
-    labels[rows.rows] = rows.labels(narrow[rows.rows], uniform)
-    assert known.violations(labels).n == 0
 
 
 @pytest.mark.parametrize("variant", ["default", "published"])
@@ -495,3 +284,223 @@ def test_tables_of_a_million_entries_are_made_only_where_they_are_asked_for() ->
         assert model.n_violations_ == 0
     assert "spanning forest" in field["auto"]
     assert "spanning forest" not in field["exact"]
+
+
+# --- what it is made of ---
+
+
+def constrain(known: Constraints, k: int, weights: Any = None, **params: Any) -> FieldRows:
+    return hard_rows(known, k, as_rows(np.zeros((known.n_samples, 1))), weights, **params)
+
+
+def random_field(seed: int, n: int, k: int) -> tuple[Constraints, np.ndarray, np.ndarray]:
+    """Pairs true to some labels, log-densities and log-weights that have nothing to do with it."""
+    rng = np.random.RandomState(seed)
+    y = rng.randint(k, size=n)
+    known = Constraints.sample(y, 6, random_state=seed)
+    return known, rng.randn(n, k), np.log(rng.dirichlet(np.ones(k)))
+
+
+def enumerate_labellings(known: Constraints, k: int) -> np.ndarray:
+    every = np.array(list(itertools.product(range(k), repeat=known.n_samples)))
+    fine = np.ones(len(every), dtype=bool)
+    for i, j in known.must_link:
+        fine &= every[:, i] == every[:, j]
+    for i, j in known.cannot_link:
+        fine &= every[:, i] != every[:, j]
+    return every[fine]
+
+
+# ------------------------------------------------------------------ against all labellings
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("seed", range(6))
+def test_posterior_is_the_sum_over_all_labellings(seed: int, k: int, sampling: str) -> None:
+    known, density, log_pi = random_field(seed, 7, k)
+    rows = constrain(known, k, sampling=sampling)
+    resp, log_likelihood, _ = rows.e_step(density[rows.rows], log_pi)
+
+    labellings = enumerate_labellings(known, k)
+    first = np.arange(7) if sampling == "points" else known.closure().first_row
+    prior = log_pi[labellings[:, first]].sum(axis=1)
+    joint = prior + density[np.arange(7), labellings].sum(axis=1)
+    p = softmax(joint)
+    marginals = np.array([[p[labellings[:, i] == s].sum() for s in range(k)] for i in range(7)])
+    free = np.setdiff1d(np.arange(7), rows.rows)
+    of_free = logsumexp(density[free] + log_pi, axis=1).sum()
+    np.testing.assert_allclose(resp, marginals[rows.rows], atol=1e-12)
+    assert log_likelihood + of_free == pytest.approx(logsumexp(joint) - logsumexp(prior))
+
+    best = labellings[np.argmax(joint)]
+    np.testing.assert_array_equal(rows.labels(density[rows.rows], log_pi), best[rows.rows])
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("seed", range(4))
+def test_mixing_weights_maximise_the_expected_likelihood(seed: int, sampling: str) -> None:
+    known, density, log_pi = random_field(seed, 8, 3)
+    rows = constrain(known, 3, sampling=sampling)
+    resp, _, counts = rows.e_step(density[rows.rows], log_pi)
+    free = np.array([5.0, 2.0, 3.0])
+    new = rows.m_step(free, counts, log_pi)
+
+    labellings = enumerate_labellings(known, 3)[:, rows.rows]
+    first = np.unique(known.components()[rows.rows], return_index=True)[1]
+    drawn = np.arange(len(rows.rows)) if sampling == "points" else first
+    wanted = free + resp[drawn].sum(axis=0)
+
+    def expected(eta: np.ndarray) -> float:
+        eta = eta - logsumexp(eta)
+        every = np.unique(labellings, axis=0)
+        return float(wanted @ eta - logsumexp(eta[every[:, drawn]].sum(axis=1)))
+
+    at = expected(new)
+    for direction in np.random.RandomState(0).randn(20, 3):
+        assert expected(new + 1e-3 * direction) <= at + 1e-12
+    assert at >= expected(log_pi)
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_known_classes_fix_components_and_bar_their_neighbours(sampling: str) -> None:
+    known = Constraints(
+        cannot_link=[(0, 1)], must_link=[(2, 3)], labels=[7, -1, 5, -1, -1], n_samples=5
+    )
+    rng = np.random.RandomState(0)
+    density, log_pi = rng.randn(5, 3), np.log([0.5, 0.3, 0.2])
+    rows = constrain(known, 3, sampling=sampling)
+    resp, log_likelihood, _ = rows.e_step(density[rows.rows], log_pi)
+    np.testing.assert_array_equal(rows.rows, [0, 1, 2, 3])
+    np.testing.assert_array_equal(rows.classes, [5, 7])
+    joint = density + log_pi
+    # Row 0 is of class 7, component 1; row 1 is not; rows 2 and 3 are of class 5, component 0.
+    np.testing.assert_allclose(resp[[0, 2, 3]], np.eye(3)[[1, 0, 0]])
+    np.testing.assert_allclose(resp[1], softmax(np.where([0, 1, 0], -np.inf, joint[1])))
+    value = joint[0, 1] + joint[[2, 3], 0].sum() + logsumexp(joint[1, [0, 2]])
+    assert log_likelihood == pytest.approx(value)
+    np.testing.assert_array_equal(rows.labels(density[rows.rows], log_pi)[[0, 2, 3]], [1, 0, 0])
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_the_gradient_vanishes_where_em_ends(sampling: str) -> None:
+    X, y = blobs(60)
+    known = Constraints.sample(y, 30, random_state=1)
+    model = fit(
+        X,
+        sampling_unit=sampling,
+        constraints=known,
+        tol=0.0,
+        max_iter=3000,
+        reg_covar=0.0,
+        n_init=1,
+    )
+    rows = hard_rows(known, 3, as_rows(X), sampling=sampling)
+    free = np.setdiff1d(np.arange(60), rows.rows)
+    from dataclasses import replace
+
+    def log_likelihood(means: np.ndarray, log_pi: np.ndarray) -> float:
+        components = replace(model._components, means=means)
+        density = components.log_density(components.features(X))
+        log_pi = log_pi - logsumexp(log_pi)
+        of_free = logsumexp(density[free] + log_pi, axis=1).sum()
+        return float(of_free + rows.e_step(density[rows.rows], log_pi)[1])
+
+    means, log_pi = model._components.means, model._log_weights
+    assert log_likelihood(means, log_pi) / 60 == pytest.approx(-model.objective_)
+    step = 1e-5
+    for direction in np.random.RandomState(0).randn(6, 12):
+        a, b = direction[:9].reshape(3, 3), direction[9:]
+        up = log_likelihood(means + step * a, log_pi + step * b)
+        down = log_likelihood(means - step * a, log_pi - step * b)
+        assert abs(up - down) / (2 * step) < 2e-3
+
+
+# ------------------------------------------------------------------ identities of the chapter
+
+
+def test_equal_weights_make_both_samplings_agree() -> None:
+    known, density, _ = random_field(3, 9, 3)
+    uniform = np.full(3, -np.log(3))
+    posteriors = []
+    for sampling in SAMPLINGS:
+        rows = constrain(known, 3, sampling=sampling)
+        posteriors.append(rows.e_step(density[rows.rows], uniform)[0])
+    np.testing.assert_allclose(*posteriors, atol=1e-12)
+
+
+def test_mixing_weights_count_chunklets_or_rows_in_closed_form() -> None:
+    groups = np.repeat(np.arange(10), 4)
+    known = Constraints.from_groups(groups)
+    rng = np.random.RandomState(0)
+    density, log_pi = rng.randn(40, 3), np.log([0.2, 0.3, 0.5])
+    for sampling, power in (("chunklets", 1.0), ("points", 1 / 4)):
+        rows = constrain(known, 3, sampling=sampling)
+        resp, _, counts = rows.e_step(density, log_pi)
+        new = rows.m_step(np.zeros(3), counts, log_pi)
+        share = resp[::4].mean(axis=0) ** power
+        np.testing.assert_allclose(np.exp(new), share / share.sum(), atol=1e-7)
+
+
+def test_rows_of_a_chunklet_share_their_posterior() -> None:
+    known = Constraints.from_groups([0, 0, 0, -1, 1, 1])
+    rng = np.random.RandomState(1)
+    density, log_pi = rng.randn(6, 2), np.log([0.4, 0.6])
+    rows = constrain(known, 2, sampling="chunklets")
+    resp = rows.e_step(density[rows.rows], log_pi).resp
+    np.testing.assert_array_equal(resp[0], resp[1])
+    np.testing.assert_array_equal(resp[0], resp[2])
+    # Twice every row: the densities count twice, the mixing weight once.
+    twice = constrain(Constraints.from_groups(np.repeat([0, 1], 6)), 2, sampling="chunklets")
+    doubled = twice.e_step(np.repeat(density[:6], 2, axis=0), log_pi).resp
+    odds = np.log(doubled[0, 0] / doubled[0, 1])
+    expected = 2 * (density[:3, 0] - density[:3, 1]).sum() + log_pi[0] - log_pi[1]
+    assert odds == pytest.approx(expected)
+
+
+def test_a_pair_and_a_full_clique_apart() -> None:
+    rng = np.random.RandomState(2)
+    density, log_pi = rng.randn(4, 4), np.log(np.full(4, 0.25))
+    a, b = softmax(density[:2], axis=1)
+    pair = constrain(Constraints(cannot_link=[(0, 1)], n_samples=2), 4)
+    resp = pair.e_step(density[:2], log_pi).resp
+    np.testing.assert_allclose(resp[0], a * (1 - b) / (1 - a @ b))
+    clique = constrain(
+        Constraints(cannot_link=list(itertools.combinations(range(4), 2)), n_samples=4), 4
+    )
+    resp = clique.e_step(density, log_pi).resp
+    np.testing.assert_allclose(resp.sum(axis=0), 1.0)
+
+
+def test_greedy_matching_is_maximal() -> None:
+    rng = np.random.default_rng(0)
+    edges = np.unique(rng.integers(20, size=(60, 2)), axis=0)
+    edges = edges[edges[:, 0] < edges[:, 1]]
+    chosen = greedy_matching(edges, 20)
+    ends = edges[chosen].ravel()
+    assert len(np.unique(ends)) == len(ends)
+    assert np.isin(edges[~chosen], ends).any(axis=1).all()
+
+
+# ------------------------------------------------------------------ limits and behaviour
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_vanishing_width_is_constrained_k_means(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, y = rng.uniform(0, 10, (30, 2)), rng.integers(3, size=30)
+    known = Constraints.sample(y, 25, random_state=seed)
+    rows = hard_rows(known, 3, as_rows(X))
+    centers, uniform = X[:3].copy(), np.full(3, -np.log(3))
+    cop = COPKMeans(3, variant="exact", init=centers, n_init=1, max_iter=1).fit(
+        X, constraints=known
+    )
+    narrow = -0.5 * ((X[:, None] - centers) ** 2).sum(axis=2) / 1e-4**2
+    resp = softmax(narrow, axis=1)
+    resp[rows.rows] = rows.e_step(narrow[rows.rows], uniform)[0]
+    labels = resp.argmax(axis=1)
+    np.testing.assert_allclose(resp.max(axis=1), 1.0)
+    cost = ((X - centers[labels]) ** 2).sum()
+    assert cost == pytest.approx(cop.history_[0])  # the exact assignment at the same centres
+    labels[rows.rows] = rows.labels(narrow[rows.rows], uniform)
+    assert known.violations(labels).n == 0

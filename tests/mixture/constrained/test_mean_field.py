@@ -46,69 +46,7 @@ def fit(model: Any, X: np.ndarray, known: Constraints | None = None) -> Any:
         return model.fit(X, constraints=known)
 
 
-def couple(known: Constraints, k: int, penalty: float) -> FieldRows:
-    return coupled_rows(
-        known,
-        k,
-        None,
-        strength=penalty,
-        by_marginals=True,
-        inference="mean-field",
-        coupled_prior=False,
-        random_state=0,
-    )
-
-
 # ------------------------------------------------------------------ fixed point and bound
-
-
-def random_field(seed: int, penalty: float) -> tuple[FieldRows, np.ndarray, np.ndarray]:
-    rng = np.random.RandomState(seed)
-    known = Constraints.sample(rng.randint(3, size=6), 7, random_state=seed)
-    rows = couple(known, 3, penalty)
-    return rows, rng.randn(len(rows.rows), 3), np.log(rng.dirichlet(np.ones(3)))
-
-
-@pytest.mark.parametrize("penalty", [0.3, 2.0, 1000.0])
-@pytest.mark.parametrize("seed", range(4))
-def test_fixed_point_and_bound(seed: int, penalty: float) -> None:
-    rows, density, log_pi = random_field(seed, penalty)
-    q, bound, _ = rows.e_step(density, log_pi)
-    known = Constraints.sample(np.random.RandomState(seed).randint(3, size=6), 7, random_state=seed)
-    position = np.full(6, -1)
-    position[rows.rows] = np.arange(len(rows.rows))
-    rho = np.zeros((len(q), len(q)))
-    for pairs, sign in ((known.must_link, 1), (known.cannot_link, -1)):
-        for i, j in position[pairs]:
-            rho[i, j] = rho[j, i] = sign * penalty
-
-    joint = density + log_pi
-    np.testing.assert_allclose(q, softmax(joint + rho @ q, axis=1), atol=5e-4)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        entropy = -np.where(q > 0, q * np.log(q), 0.0).sum()
-    value = entropy + (q * joint).sum() + 0.5 * np.einsum("ij,is,js->", rho, q, q)
-    assert bound == pytest.approx(value, abs=1e-6)
-
-    every = np.array(list(itertools.product(range(3), repeat=len(q))))
-    same = every[:, :, None] == every[:, None, :]
-    weight = joint[np.arange(len(q)), every].sum(axis=1)
-    exact = logsumexp(weight + 0.5 * (rho * same).sum(axis=(1, 2)))
-    assert bound <= exact + 1e-9
-
-
-def test_a_single_pair_is_exact_without_coupling_and_too_sure_with_it() -> None:
-    # Both rows lean to component 0; the link makes them surer, mean field more than it should.
-    density = np.log([[0.7, 0.3], [0.6, 0.4]])
-    uniform = np.log([0.5, 0.5])
-    known = Constraints([(0, 1)], n_samples=2)
-    for penalty in (1e-9, 1.0, 3.0):
-        q = couple(known, 2, penalty).e_step(density, uniform).resp
-        joint = np.exp(density)[0][:, None] * np.exp(density)[1] * np.exp(penalty * np.eye(2))
-        exact = joint.sum(axis=1) / joint.sum()
-        if penalty < 1e-6:
-            np.testing.assert_allclose(q[0], exact, atol=1e-8)
-        else:
-            assert q[0, 0] > exact[0] > 0.7
 
 
 def test_twice_the_weight_of_the_penalised_mixture() -> None:
@@ -125,13 +63,6 @@ def test_twice_the_weight_of_the_penalised_mixture() -> None:
     np.testing.assert_allclose(ours.means_, theirs.means_)
     np.testing.assert_allclose(ours.covariances_, theirs.covariances_)
     assert np.abs(ours.weights_ - theirs.weights_).max() > 1e-4
-
-
-def test_known_classes_lead_their_neighbours() -> None:
-    known = Constraints([(0, 1)], [(0, 2)], labels=[1, -1, -1, 0], n_samples=4)
-    q = couple(known, 2, 5.0).e_step(np.zeros((4, 2)), np.log([0.5, 0.5])).resp
-    np.testing.assert_array_equal(q[[0, 3]], [[0, 1], [1, 0]])
-    np.testing.assert_allclose(q[[1, 2], [1, 0]], 1 / (1 + np.exp(-5)))
 
 
 # ------------------------------------------------------------------ limits and weights
@@ -216,35 +147,6 @@ def test_wrong_pairs_are_left_violated_when_they_are_not_trusted() -> None:
 # ------------------------------------------------------------------ annealing and selection
 
 
-def test_all_centres_are_the_mean_when_it_is_hot() -> None:
-    X, _ = blobs()
-    model = GaussianMixture(3)
-    whole = model._whole_data(as_rows(X), 3, None)
-    from dataclasses import replace
-
-    from sidelight.mixture._core import em
-
-    start = replace(whole, means=X[:3].copy())
-    weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
-    result = em(
-        as_rows(X), Tempered(start, 1e-9), np.full(3, -np.log(3)), sample_weight=weight, max_iter=1
-    )
-    center = np.average(X, axis=0, weights=weight)
-    np.testing.assert_allclose(result.components.components.means, np.tile(center, (3, 1)))
-
-
-def test_tempered_components_are_the_components_at_temperature_one() -> None:
-    X, _ = blobs()
-    whole = GaussianMixture(3)._whole_data(as_rows(X), 3, None)
-    features = whole.features(X)
-    np.testing.assert_array_equal(
-        Tempered(whole, 1.0).log_density(features), whole.log_density(features)
-    )
-    np.testing.assert_allclose(
-        Tempered(whole, 0.25).log_density(features), 0.25 * whole.log_density(features)
-    )
-
-
 def test_annealing_is_no_worse_than_the_median_of_random_starts() -> None:
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(3 * c, 0.6, (25, 2)) for c in np.eye(2)[[0, 1, 0, 1]] * 2])
@@ -277,6 +179,120 @@ def test_annealing_lets_the_pairs_lead() -> None:
             found.append(class_weighted_f(y, fit(model, X, known).predict(X)))
     assert np.min(scores[True]) > 0.98
     assert np.mean(scores[False]) < 0.8
+
+
+def test_wrong_choices_are_named() -> None:
+    X, _ = blobs(20)
+    for name, value in (("penalty", -1), ("constrained_weight", 0), ("n_splits", 1)):
+        with pytest.raises(ValueError, match=name):
+            MeanFieldMixture(2, **{name: value}).fit(X)
+
+
+# --- what it is made of ---
+
+
+def couple(known: Constraints, k: int, penalty: float) -> FieldRows:
+    return coupled_rows(
+        known,
+        k,
+        None,
+        strength=penalty,
+        by_marginals=True,
+        inference="mean-field",
+        coupled_prior=False,
+        random_state=0,
+    )
+
+
+# ------------------------------------------------------------------ fixed point and bound
+
+
+def random_field(seed: int, penalty: float) -> tuple[FieldRows, np.ndarray, np.ndarray]:
+    rng = np.random.RandomState(seed)
+    known = Constraints.sample(rng.randint(3, size=6), 7, random_state=seed)
+    rows = couple(known, 3, penalty)
+    return rows, rng.randn(len(rows.rows), 3), np.log(rng.dirichlet(np.ones(3)))
+
+
+@pytest.mark.parametrize("penalty", [0.3, 2.0, 1000.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_fixed_point_and_bound(seed: int, penalty: float) -> None:
+    rows, density, log_pi = random_field(seed, penalty)
+    q, bound, _ = rows.e_step(density, log_pi)
+    known = Constraints.sample(np.random.RandomState(seed).randint(3, size=6), 7, random_state=seed)
+    position = np.full(6, -1)
+    position[rows.rows] = np.arange(len(rows.rows))
+    rho = np.zeros((len(q), len(q)))
+    for pairs, sign in ((known.must_link, 1), (known.cannot_link, -1)):
+        for i, j in position[pairs]:
+            rho[i, j] = rho[j, i] = sign * penalty
+
+    joint = density + log_pi
+    np.testing.assert_allclose(q, softmax(joint + rho @ q, axis=1), atol=5e-4)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        entropy = -np.where(q > 0, q * np.log(q), 0.0).sum()
+    value = entropy + (q * joint).sum() + 0.5 * np.einsum("ij,is,js->", rho, q, q)
+    assert bound == pytest.approx(value, abs=1e-6)
+
+    every = np.array(list(itertools.product(range(3), repeat=len(q))))
+    same = every[:, :, None] == every[:, None, :]
+    weight = joint[np.arange(len(q)), every].sum(axis=1)
+    exact = logsumexp(weight + 0.5 * (rho * same).sum(axis=(1, 2)))
+    assert bound <= exact + 1e-9
+
+
+def test_a_single_pair_is_exact_without_coupling_and_too_sure_with_it() -> None:
+    # Both rows lean to component 0; the link makes them surer, mean field more than it should.
+    density = np.log([[0.7, 0.3], [0.6, 0.4]])
+    uniform = np.log([0.5, 0.5])
+    known = Constraints([(0, 1)], n_samples=2)
+    for penalty in (1e-9, 1.0, 3.0):
+        q = couple(known, 2, penalty).e_step(density, uniform).resp
+        joint = np.exp(density)[0][:, None] * np.exp(density)[1] * np.exp(penalty * np.eye(2))
+        exact = joint.sum(axis=1) / joint.sum()
+        if penalty < 1e-6:
+            np.testing.assert_allclose(q[0], exact, atol=1e-8)
+        else:
+            assert q[0, 0] > exact[0] > 0.7
+
+
+def test_known_classes_lead_their_neighbours() -> None:
+    known = Constraints([(0, 1)], [(0, 2)], labels=[1, -1, -1, 0], n_samples=4)
+    q = couple(known, 2, 5.0).e_step(np.zeros((4, 2)), np.log([0.5, 0.5])).resp
+    np.testing.assert_array_equal(q[[0, 3]], [[0, 1], [1, 0]])
+    np.testing.assert_allclose(q[[1, 2], [1, 0]], 1 / (1 + np.exp(-5)))
+
+
+# ------------------------------------------------------------------ annealing and selection
+
+
+def test_all_centres_are_the_mean_when_it_is_hot() -> None:
+    X, _ = blobs()
+    model = GaussianMixture(3)
+    whole = model._whole_data(as_rows(X), 3, None)
+    from dataclasses import replace
+
+    from sidelight.mixture._core import em
+
+    start = replace(whole, means=X[:3].copy())
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    result = em(
+        as_rows(X), Tempered(start, 1e-9), np.full(3, -np.log(3)), sample_weight=weight, max_iter=1
+    )
+    center = np.average(X, axis=0, weights=weight)
+    np.testing.assert_allclose(result.components.components.means, np.tile(center, (3, 1)))
+
+
+def test_tempered_components_are_the_components_at_temperature_one() -> None:
+    X, _ = blobs()
+    whole = GaussianMixture(3)._whole_data(as_rows(X), 3, None)
+    features = whole.features(X)
+    np.testing.assert_array_equal(
+        Tempered(whole, 1.0).log_density(features), whole.log_density(features)
+    )
+    np.testing.assert_allclose(
+        Tempered(whole, 0.25).log_density(features), 0.25 * whole.log_density(features)
+    )
 
 
 def test_the_smallest_weight_with_the_fewest_violations_is_chosen() -> None:
@@ -322,10 +338,3 @@ def test_many_pairs_are_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
         assert part.n_pairs + held_out.n_pairs == known.n_pairs
     fit(model.set_params(n_splits=9), X, known)  # too few for so many folds
     assert counted[-1] == used[-1] == known
-
-
-def test_wrong_choices_are_named() -> None:
-    X, _ = blobs(20)
-    for name, value in (("penalty", -1), ("constrained_weight", 0), ("n_splits", 1)):
-        with pytest.raises(ValueError, match=name):
-            MeanFieldMixture(2, **{name: value}).fit(X)

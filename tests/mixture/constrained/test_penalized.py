@@ -138,48 +138,6 @@ def test_the_bound_never_falls(penalty: float, inference: str) -> None:
     assert len(model.history_) > 4
 
 
-def test_moments_match_at_the_end() -> None:
-    X, y = blobs(spread=1.2)
-    known = Constraints.sample(y, 25, random_state=2)
-    model = fit(X, constraints=known, penalty=1.0, tol=1e-12, max_iter=3000)
-    rows = couple(known, 1.0)
-    log_pi = np.log(model.weights_)
-    joint = log_joint(model, X)
-    resp = rows.e_step((joint - log_pi)[rows.rows], log_pi).resp
-    free = np.setdiff1d(np.arange(60), rows.rows)
-    posterior = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))[free]
-    expected = rows.field.prior_counts(log_pi)[0] + len(free) * model.weights_
-    np.testing.assert_allclose(resp.sum(axis=0) + posterior.sum(axis=0), expected, atol=1e-3)
-
-
-def couple(known: Constraints, w: float, k: int = 3) -> FieldRows:
-    return coupled_rows(known, k, None, strength=2 * w, inference="exact")
-
-
-def test_narrow_components_make_it_constrained_k_means() -> None:
-    """σ → ασ, w → w/α²: the E-step minimises ½ Σ ‖x - μ‖² - σ² Σ w [z_i = z_j], hard."""
-    rng = np.random.RandomState(0)
-    X = rng.randn(8, 2)
-    centers = X[:2] + 0.1
-    squared = ((X[:, None] - centers) ** 2).sum(axis=2)
-    known = Constraints([(0, 1), (2, 3), (3, 4)], [(4, 5), (5, 6), (6, 7)], n_samples=8)
-    sigma, w = 1.0, 0.3
-    costs = []
-    for z in itertools.product(range(2), repeat=8):
-        cost = 0.5 * squared[np.arange(8), list(z)].sum()
-        cost += sum(2 * sigma**2 * w for i, j in known.must_link if z[i] != z[j])
-        cost += sum(2 * sigma**2 * w for i, j in known.cannot_link if z[i] == z[j])
-        costs.append(cost)
-    best = list(itertools.product(range(2), repeat=8))[int(np.argmin(costs))]
-    alpha = 1e-2
-    rows = couple(known, w / alpha**2, k=2)
-    density = -0.5 * squared / (alpha * sigma) ** 2
-    resp = rows.e_step(density, np.log([0.5, 0.5])).resp
-    np.testing.assert_array_equal(resp.argmax(axis=1), best)
-    np.testing.assert_allclose(resp.max(axis=1), 1.0)
-    np.testing.assert_array_equal(rows.labels(density, np.log([0.5, 0.5])), best)
-
-
 def test_certainties() -> None:
     X, y = blobs(spread=1.5)
     known = Constraints.sample(y, 20, random_state=4)
@@ -326,39 +284,6 @@ def test_what_cannot_be_is_said() -> None:
             fit(X, **wrong)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_responsibilities_are_the_slopes_of_the_likelihood(weighted: bool) -> None:
-    rng = np.random.default_rng(0)
-    known = Constraints(
-        [(0, 1), (3, 4), (6, 7)],
-        [(1, 2), (5, 6)],
-        n_samples=9,
-        labels=[-1] * 8 + [1],
-        must_link_weight=[0.8, 1.0, 0.6],
-        cannot_link_weight=[0.3, 1.0],
-    )
-    sample_weight = rng.uniform(0.2, 3.0, 9) if weighted else None
-    rows = coupled_rows(known, 3, sample_weight, strength=1.0, certainties=True, inference="exact")
-    density, log_pi = rng.normal(size=(9, 3)), np.log([0.2, 0.5, 0.3])
-    resp = rows.e_step(density, log_pi).resp
-    h = 1e-6
-    for i in range(9):
-        for s in range(3):
-            up, down = density.copy(), density.copy()
-            up[i, s] += h
-            down[i, s] -= h
-            slope = (rows.e_step(up, log_pi)[1] - rows.e_step(down, log_pi)[1]) / (2 * h)
-            assert slope == pytest.approx(resp[i, s], abs=1e-7)
-    # The same for the mixing weights: rows that there are, less those that the prior expects.
-    counts = rows.field.prior_counts(log_pi)[0]
-    for s in range(3):
-        move = h * np.eye(3)[s]
-        slope = (
-            rows.e_step(density, log_pi + move)[1] - rows.e_step(density, log_pi - move)[1]
-        ) / (2 * h)
-        assert slope == pytest.approx(resp[:, s].sum() - counts[s], abs=1e-6)
-
-
 # ------------------------------------------------------------------ the price by default
 
 
@@ -400,3 +325,81 @@ def test_pairs_are_heard_in_many_dimensions(kind: Any) -> None:
     misled = kind(3, random_state=0).fit(X, constraints=wrong)
     index = adjusted_rand_index(y, misled.predict(X))
     assert index > adjusted_rand_index(y, plain.labels_) - 0.15
+
+
+# --- what it is made of ---
+
+
+def test_moments_match_at_the_end() -> None:
+    X, y = blobs(spread=1.2)
+    known = Constraints.sample(y, 25, random_state=2)
+    model = fit(X, constraints=known, penalty=1.0, tol=1e-12, max_iter=3000)
+    rows = couple(known, 1.0)
+    log_pi = np.log(model.weights_)
+    joint = log_joint(model, X)
+    resp = rows.e_step((joint - log_pi)[rows.rows], log_pi).resp
+    free = np.setdiff1d(np.arange(60), rows.rows)
+    posterior = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))[free]
+    expected = rows.field.prior_counts(log_pi)[0] + len(free) * model.weights_
+    np.testing.assert_allclose(resp.sum(axis=0) + posterior.sum(axis=0), expected, atol=1e-3)
+
+
+def couple(known: Constraints, w: float, k: int = 3) -> FieldRows:
+    return coupled_rows(known, k, None, strength=2 * w, inference="exact")
+
+
+def test_narrow_components_make_it_constrained_k_means() -> None:
+    """σ → ασ, w → w/α²: the E-step minimises ½ Σ ‖x - μ‖² - σ² Σ w [z_i = z_j], hard."""
+    rng = np.random.RandomState(0)
+    X = rng.randn(8, 2)
+    centers = X[:2] + 0.1
+    squared = ((X[:, None] - centers) ** 2).sum(axis=2)
+    known = Constraints([(0, 1), (2, 3), (3, 4)], [(4, 5), (5, 6), (6, 7)], n_samples=8)
+    sigma, w = 1.0, 0.3
+    costs = []
+    for z in itertools.product(range(2), repeat=8):
+        cost = 0.5 * squared[np.arange(8), list(z)].sum()
+        cost += sum(2 * sigma**2 * w for i, j in known.must_link if z[i] != z[j])
+        cost += sum(2 * sigma**2 * w for i, j in known.cannot_link if z[i] == z[j])
+        costs.append(cost)
+    best = list(itertools.product(range(2), repeat=8))[int(np.argmin(costs))]
+    alpha = 1e-2
+    rows = couple(known, w / alpha**2, k=2)
+    density = -0.5 * squared / (alpha * sigma) ** 2
+    resp = rows.e_step(density, np.log([0.5, 0.5])).resp
+    np.testing.assert_array_equal(resp.argmax(axis=1), best)
+    np.testing.assert_allclose(resp.max(axis=1), 1.0)
+    np.testing.assert_array_equal(rows.labels(density, np.log([0.5, 0.5])), best)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_responsibilities_are_the_slopes_of_the_likelihood(weighted: bool) -> None:
+    rng = np.random.default_rng(0)
+    known = Constraints(
+        [(0, 1), (3, 4), (6, 7)],
+        [(1, 2), (5, 6)],
+        n_samples=9,
+        labels=[-1] * 8 + [1],
+        must_link_weight=[0.8, 1.0, 0.6],
+        cannot_link_weight=[0.3, 1.0],
+    )
+    sample_weight = rng.uniform(0.2, 3.0, 9) if weighted else None
+    rows = coupled_rows(known, 3, sample_weight, strength=1.0, certainties=True, inference="exact")
+    density, log_pi = rng.normal(size=(9, 3)), np.log([0.2, 0.5, 0.3])
+    resp = rows.e_step(density, log_pi).resp
+    h = 1e-6
+    for i in range(9):
+        for s in range(3):
+            up, down = density.copy(), density.copy()
+            up[i, s] += h
+            down[i, s] -= h
+            slope = (rows.e_step(up, log_pi)[1] - rows.e_step(down, log_pi)[1]) / (2 * h)
+            assert slope == pytest.approx(resp[i, s], abs=1e-7)
+    # The same for the mixing weights: rows that there are, less those that the prior expects.
+    counts = rows.field.prior_counts(log_pi)[0]
+    for s in range(3):
+        move = h * np.eye(3)[s]
+        slope = (
+            rows.e_step(density, log_pi + move)[1] - rows.e_step(density, log_pi - move)[1]
+        ) / (2 * h)
+        assert slope == pytest.approx(resp[:, s].sum() - counts[s], abs=1e-6)

@@ -74,26 +74,6 @@ def test_without_a_price_constraints_do_not_matter(kind: str, blobs: Any) -> Non
     assert free.n_violations_ == known.violations(free.labels_).n
 
 
-def test_stationary_with_constraints(blobs: Any) -> None:
-    """EM's fixed point with the derivative ``c`` in the place of responsibilities."""
-    from sidelight.mixture.discriminative._objective import statements, violation
-
-    X, y = blobs
-    known = Constraints.sample(y, 60, random_state=1)
-    model = DiscriminativeMixture(
-        3, penalty=3.0, n_init=2, tol=1e-8, reg_covar=0.0, random_state=0
-    ).fit(X, constraints=known)
-    told = statements(known, 3)
-    joint = np.log(model.predict_proba(X)) + model.score_samples(X)[:, None]
-    c = model.predict_proba(X)
-    c[told.rows] -= 3.0 * violation(joint[told.rows], told, 4.0).slope
-    totals = c.sum(axis=0)
-    np.testing.assert_allclose(model.weights_, totals / len(X), atol=1e-4)
-    np.testing.assert_allclose(model.means_, (c.T @ X) / totals[:, None], atol=1e-3)
-    spread = X.T @ X - model.means_.T @ (totals[:, None] * model.means_)
-    np.testing.assert_allclose(model.covariances_, spread / len(X), atol=1e-2)
-
-
 def test_brute_force_over_a_grid_finds_nothing_better() -> None:
     X = np.array([-2.0, -1.5, -0.2, 0.3, 1.0, 2.5])
     known = Constraints([(1, 4)], [(2, 3)], n_samples=6)
@@ -216,23 +196,6 @@ def test_annealing_helps_where_posteriors_are_sharp(clouds: Any) -> None:
     assert annealed.n_violations_ == 0
 
 
-def test_annealing_the_likelihood(blobs: Any) -> None:
-    X, y = blobs
-    known = Constraints.sample(y, 30, random_state=0)
-    gammas = (0.2, 0.5, 1.0)
-    model = DiscriminativeMixture(3, inverse_temperature=gammas, n_init=2, random_state=0)
-    plain = DiscriminativeMixture(3, n_init=5, random_state=0)
-    hot = model.fit(X, constraints=known).objective_
-    assert hot == pytest.approx(plain.fit(X, constraints=known).objective_, abs=0.02)
-    stages = [(s.sharpness, s.inverse_temperature) for s in schedule((0.25, 1, 4), gammas, 1e-4)]
-    assert stages == [(0.25, 0.2), (0.25, 0.5), (0.25, 1.0), (1, 1.0), (4, 1.0)]
-
-
-def test_schedule_of_the_source() -> None:
-    stages = schedule((0.25, 1.0, 4.0), (1.0,), 1e-4)
-    np.testing.assert_allclose([s.tol for s in stages], [1e-2, 1e-3, 1e-4])
-
-
 # ------------------------------------------------------------------ the search
 
 
@@ -304,28 +267,6 @@ def test_rows_on_disk_and_threads(tmp_path: Any, blobs: Any) -> None:
     np.testing.assert_array_equal(threaded.history_, disk.history_)
 
 
-def test_interrupted_keeps_the_best(monkeypatch: pytest.MonkeyPatch, blobs: Any) -> None:
-    X, y = blobs
-    from sidelight._progress import FitProgress
-
-    step = FitProgress.step
-
-    def impatient(self: FitProgress, objective: float | None = None) -> None:
-        step(self, objective)
-        if self.n_steps == 4:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(FitProgress, "step", impatient)
-    model = DiscriminativeMixture(3, random_state=0)
-    with (
-        sidelight.progress(show=False, keep_best=True),
-        pytest.warns(ConvergenceWarning, match="interrupted"),
-    ):
-        model.fit(X, constraints=Constraints.sample(y, 30, random_state=0))
-    assert not model.converged_
-    assert np.isfinite(model.means_).all()
-
-
 # ------------------------------------------------------------------ the price
 
 
@@ -349,37 +290,6 @@ def test_no_price_is_chosen_when_nothing_is_violated(clouds: Any) -> None:
     model.fit(clouds.data, constraints=Constraints.sample(top, 30, random_state=0))
     assert model.penalty_ == 0.0
     assert len(model.search_["penalty"]) == 1
-
-
-def test_how_pairs_are_held_out() -> None:
-    y = np.arange(200) % 2
-    rng = np.random.RandomState(0)
-    for m, train_size, validation_size in ((5, 5, 5), (8, 6, 6), (40, 20, 20)):
-        known = Constraints.sample(y, m, random_state=0)
-        train, validation = train_and_validate(known, 2, rng)
-        assert (train.n_pairs, validation.n_pairs) == (train_size, validation_size)
-        assert (train | validation).n_pairs == m
-    np.testing.assert_allclose(list(itertools.islice(penalties(0.2), 3)), [0, 0.1 * 10**0.5, 1.0])
-
-
-@pytest.mark.parametrize("nats_per_row", [0.5, 12.0])
-def test_the_search_goes_on_until_prices_matter(nats_per_row: float) -> None:
-    y = np.arange(200) % 2
-    known = Constraints.sample(y, 40, random_state=0)
-
-    class Fit:
-        def __init__(self, labels: np.ndarray) -> None:
-            self.labels = labels
-
-    def fit_at(constraints: Constraints, penalty: float, before: Fit | None) -> Fit:
-        listens = penalty * 20 >= nats_per_row * 200  # to 20 pairs that are not held out
-        return Fit(y if listens else np.arange(200) // 100)
-
-    choice = choose_penalty(fit_at, known, 2, np.random.RandomState(0))
-    assert choice.penalty >= 10 * nats_per_row
-    unseen, seen = choice.table["n_violations_validation"], choice.table["n_violations_train"]
-    assert (unseen[-1], seen[-1]) == (0, 0)
-    assert np.all(unseen[:-1] > 0)
 
 
 # ------------------------------------------------------------------ projection
@@ -468,34 +378,6 @@ def test_degenerate_rows(cls: Any) -> None:
     assert np.isfinite(constant.means_).all()
 
 
-@pytest.mark.parametrize("known", [False, True])
-def test_a_start_is_run_once_however_often_it_is_drawn(
-    known: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    X = np.random.default_rng(0).normal(size=(12, 2))
-    pairs = Constraints(n_samples=12, must_link=[(0, 1)]) if known else None
-    descents = []
-    monkeypatch.setattr(
-        _base, "descend_in_stages", lambda *a, **k: descents.append(1) or descend_in_stages(*a, **k)
-    )
-
-    def fit(n_components: int, n_init: int) -> tuple[DiscriminativeMixture, int]:
-        descents.clear()
-        model = DiscriminativeMixture(n_components, n_init=n_init, max_iter=15, random_state=0)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return model.fit(X, constraints=pairs), len(descents)
-
-    # As many components as rows: all rows are the only start that there is. With pairs, the fit
-    # without them is one more descent, and from its end there is another.
-    many, n_descents = fit(12, 5)
-    once, _ = fit(12, 1)
-    assert n_descents == (3 if known else 1)
-    np.testing.assert_array_equal(many.means_, once.means_)
-    # Of two components there are many starts.
-    assert fit(2, 5)[1] == (11 if known else 5)
-
-
 def test_coincident_components_are_told() -> None:
     X = np.random.default_rng(0).normal(size=(60, 2))
     everything = Constraints(must_link=[(0, i) for i in range(1, 60)], n_samples=60)
@@ -558,3 +440,139 @@ def test_projected_rows_are_drawn_with_all_features(blobs: tuple[np.ndarray, np.
     np.testing.assert_allclose(
         np.cov((rows @ across).T), across.T @ covariance @ across, atol=0.05 * covariance.max()
     )
+
+
+# --- what it is made of ---
+
+
+# ------------------------------------------------------------------ limits
+
+
+def test_stationary_with_constraints(blobs: Any) -> None:
+    """EM's fixed point with the derivative ``c`` in the place of responsibilities."""
+    from sidelight.mixture.discriminative._objective import statements, violation
+
+    X, y = blobs
+    known = Constraints.sample(y, 60, random_state=1)
+    model = DiscriminativeMixture(
+        3, penalty=3.0, n_init=2, tol=1e-8, reg_covar=0.0, random_state=0
+    ).fit(X, constraints=known)
+    told = statements(known, 3)
+    joint = np.log(model.predict_proba(X)) + model.score_samples(X)[:, None]
+    c = model.predict_proba(X)
+    c[told.rows] -= 3.0 * violation(joint[told.rows], told, 4.0).slope
+    totals = c.sum(axis=0)
+    np.testing.assert_allclose(model.weights_, totals / len(X), atol=1e-4)
+    np.testing.assert_allclose(model.means_, (c.T @ X) / totals[:, None], atol=1e-3)
+    spread = X.T @ X - model.means_.T @ (totals[:, None] * model.means_)
+    np.testing.assert_allclose(model.covariances_, spread / len(X), atol=1e-2)
+
+
+# ------------------------------------------------------------------ the thesis' illustration
+
+
+def test_annealing_the_likelihood(blobs: Any) -> None:
+    X, y = blobs
+    known = Constraints.sample(y, 30, random_state=0)
+    gammas = (0.2, 0.5, 1.0)
+    model = DiscriminativeMixture(3, inverse_temperature=gammas, n_init=2, random_state=0)
+    plain = DiscriminativeMixture(3, n_init=5, random_state=0)
+    hot = model.fit(X, constraints=known).objective_
+    assert hot == pytest.approx(plain.fit(X, constraints=known).objective_, abs=0.02)
+    stages = [(s.sharpness, s.inverse_temperature) for s in schedule((0.25, 1, 4), gammas, 1e-4)]
+    assert stages == [(0.25, 0.2), (0.25, 0.5), (0.25, 1.0), (1, 1.0), (4, 1.0)]
+
+
+def test_schedule_of_the_source() -> None:
+    stages = schedule((0.25, 1.0, 4.0), (1.0,), 1e-4)
+    np.testing.assert_allclose([s.tol for s in stages], [1e-2, 1e-3, 1e-4])
+
+
+# ------------------------------------------------------------------ the search
+
+
+def test_interrupted_keeps_the_best(monkeypatch: pytest.MonkeyPatch, blobs: Any) -> None:
+    X, y = blobs
+    from sidelight._progress import FitProgress
+
+    step = FitProgress.step
+
+    def impatient(self: FitProgress, objective: float | None = None) -> None:
+        step(self, objective)
+        if self.n_steps == 4:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(FitProgress, "step", impatient)
+    model = DiscriminativeMixture(3, random_state=0)
+    with (
+        sidelight.progress(show=False, keep_best=True),
+        pytest.warns(ConvergenceWarning, match="interrupted"),
+    ):
+        model.fit(X, constraints=Constraints.sample(y, 30, random_state=0))
+    assert not model.converged_
+    assert np.isfinite(model.means_).all()
+
+
+# ------------------------------------------------------------------ the price
+
+
+def test_how_pairs_are_held_out() -> None:
+    y = np.arange(200) % 2
+    rng = np.random.RandomState(0)
+    for m, train_size, validation_size in ((5, 5, 5), (8, 6, 6), (40, 20, 20)):
+        known = Constraints.sample(y, m, random_state=0)
+        train, validation = train_and_validate(known, 2, rng)
+        assert (train.n_pairs, validation.n_pairs) == (train_size, validation_size)
+        assert (train | validation).n_pairs == m
+    np.testing.assert_allclose(list(itertools.islice(penalties(0.2), 3)), [0, 0.1 * 10**0.5, 1.0])
+
+
+@pytest.mark.parametrize("nats_per_row", [0.5, 12.0])
+def test_the_search_goes_on_until_prices_matter(nats_per_row: float) -> None:
+    y = np.arange(200) % 2
+    known = Constraints.sample(y, 40, random_state=0)
+
+    class Fit:
+        def __init__(self, labels: np.ndarray) -> None:
+            self.labels = labels
+
+    def fit_at(constraints: Constraints, penalty: float, before: Fit | None) -> Fit:
+        listens = penalty * 20 >= nats_per_row * 200  # to 20 pairs that are not held out
+        return Fit(y if listens else np.arange(200) // 100)
+
+    choice = choose_penalty(fit_at, known, 2, np.random.RandomState(0))
+    assert choice.penalty >= 10 * nats_per_row
+    unseen, seen = choice.table["n_violations_validation"], choice.table["n_violations_train"]
+    assert (unseen[-1], seen[-1]) == (0, 0)
+    assert np.all(unseen[:-1] > 0)
+
+
+# ------------------------------------------------------------------ bad input
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_start_is_run_once_however_often_it_is_drawn(
+    known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    pairs = Constraints(n_samples=12, must_link=[(0, 1)]) if known else None
+    descents = []
+    monkeypatch.setattr(
+        _base, "descend_in_stages", lambda *a, **k: descents.append(1) or descend_in_stages(*a, **k)
+    )
+
+    def fit(n_components: int, n_init: int) -> tuple[DiscriminativeMixture, int]:
+        descents.clear()
+        model = DiscriminativeMixture(n_components, n_init=n_init, max_iter=15, random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return model.fit(X, constraints=pairs), len(descents)
+
+    # As many components as rows: all rows are the only start that there is. With pairs, the fit
+    # without them is one more descent, and from its end there is another.
+    many, n_descents = fit(12, 5)
+    once, _ = fit(12, 1)
+    assert n_descents == (3 if known else 1)
+    np.testing.assert_array_equal(many.means_, once.means_)
+    # Of two components there are many starts.
+    assert fit(2, 5)[1] == (11 if known else 5)

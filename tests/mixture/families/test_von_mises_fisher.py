@@ -13,6 +13,35 @@ from sidelight.mixture.families._bessel import bessel_ratio, concentration, log_
 from sidelight.mixture.families._von_mises_fisher import log_normalizer
 
 
+def test_lengths_do_not_matter_and_sparse_equals_dense():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(size=(200, 8)) * (rng.uniform(size=(200, 8)) < 0.5) + np.eye(8)[rng.integers(8)]
+    one = VonMisesFisherMixture(3, random_state=0).fit(X)
+    longer = VonMisesFisherMixture(3, random_state=0).fit(X * rng.uniform(1, 9, size=(200, 1)))
+    thin = VonMisesFisherMixture(3, random_state=0).fit(sparse.csr_array(X))
+    np.testing.assert_array_equal(longer.labels_, one.labels_)
+    np.testing.assert_array_equal(thin.labels_, one.labels_)
+    np.testing.assert_allclose(thin.means_, one.means_, atol=1e-9)
+
+
+def test_equal_concentrations_and_weights_go_by_the_cosine():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(300, 4))
+    model = VonMisesFisherMixture(3, random_state=0, max_iter=5).fit(X)
+    model._components.concentrations[:] = 7.0
+    model._components.__dict__.pop("natural", None)
+    model._log_weights = np.log(np.full(3, 1 / 3))
+    np.testing.assert_array_equal(model.predict(X), np.argmax(X @ model.means_.T, axis=1))
+
+
+def test_rows_of_zeros_are_named():
+    with pytest.raises(ValueError, match=r"Row 1 is all zeros.*no direction"):
+        VonMisesFisherMixture(2).fit(np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]]))
+
+
+# --- what it is made of ---
+
+
 @pytest.mark.parametrize("order", [0.0, 0.5, 3.0, 20.5])
 def test_log_bessel_where_the_function_can_be_computed(order):
     x = np.array([0.1, 1.0, 10.0, 300.0])
@@ -71,29 +100,3 @@ def test_a_mixture_is_found_again_from_its_own_samples():
     assert adjusted_rand_score(y, again.labels_) > 0.85
     np.testing.assert_allclose(np.sort(again.concentrations_), [5, 20, 60], rtol=0.15)
     assert np.all(np.diff(again.history_) <= 1e-10)
-
-
-def test_lengths_do_not_matter_and_sparse_equals_dense():
-    rng = np.random.default_rng(1)
-    X = rng.uniform(size=(200, 8)) * (rng.uniform(size=(200, 8)) < 0.5) + np.eye(8)[rng.integers(8)]
-    one = VonMisesFisherMixture(3, random_state=0).fit(X)
-    longer = VonMisesFisherMixture(3, random_state=0).fit(X * rng.uniform(1, 9, size=(200, 1)))
-    thin = VonMisesFisherMixture(3, random_state=0).fit(sparse.csr_array(X))
-    np.testing.assert_array_equal(longer.labels_, one.labels_)
-    np.testing.assert_array_equal(thin.labels_, one.labels_)
-    np.testing.assert_allclose(thin.means_, one.means_, atol=1e-9)
-
-
-def test_equal_concentrations_and_weights_go_by_the_cosine():
-    rng = np.random.default_rng(2)
-    X = rng.normal(size=(300, 4))
-    model = VonMisesFisherMixture(3, random_state=0, max_iter=5).fit(X)
-    model._components.concentrations[:] = 7.0
-    model._components.__dict__.pop("natural", None)
-    model._log_weights = np.log(np.full(3, 1 / 3))
-    np.testing.assert_array_equal(model.predict(X), np.argmax(X @ model.means_.T, axis=1))
-
-
-def test_rows_of_zeros_are_named():
-    with pytest.raises(ValueError, match=r"Row 1 is all zeros.*no direction"):
-        VonMisesFisherMixture(2).fit(np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]]))

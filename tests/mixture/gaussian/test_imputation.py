@@ -46,15 +46,6 @@ def test_known_values_have_no_spread() -> None:
     assert spread.min() > -1e-12
 
 
-def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    X = with_missing(clouds(60))
-    model = fitted(X, "ppca")
-    whole = model.impute(X, return_cov=True)[1]
-    monkeypatch.setattr(_imputation, "BLOCK_NUMBERS", 100)
-    with engine.threads(1):
-        np.testing.assert_allclose(model.impute(X, return_cov=True)[1], whole, atol=1e-12)
-
-
 def test_samples_have_the_spread() -> None:
     """Values drawn from the mixture near a known one vary as much as the imputation says."""
     X = clouds(400)
@@ -86,3 +77,15 @@ def test_missing_blocks_of_two_views_are_predicted_both_ways() -> None:
     asked[:], asked[:, right] = np.nan, second
     back = model.impute(asked)[:, left]
     assert np.mean((back - first) ** 2) < 0.03 * first.var()
+
+
+# --- what it is made of ---
+
+
+def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = with_missing(clouds(60))
+    model = fitted(X, "ppca")
+    whole = model.impute(X, return_cov=True)[1]
+    monkeypatch.setattr(_imputation, "BLOCK_NUMBERS", 100)
+    with engine.threads(1):
+        np.testing.assert_allclose(model.impute(X, return_cov=True)[1], whole, atol=1e-12)

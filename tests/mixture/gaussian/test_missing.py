@@ -24,9 +24,6 @@ from sidelight.mixture.gaussian._low_rank import LOW_RANK_TYPES
 from sidelight.mixture.gaussian._missing import incomplete
 from sidelight.mixture.gaussian._missing_rows import FilledRows, patterns_of
 
-KINDS = pytest.mark.parametrize("kind", COVARIANCE_TYPES)
-ALL_KINDS = pytest.mark.parametrize("kind", [*COVARIANCE_TYPES, *LOW_RANK_TYPES])
-
 
 def clouds(n: int = 200, d: int = 4, k: int = 2, seed: int = 0) -> np.ndarray:
     rng = np.random.default_rng(seed)
@@ -39,6 +36,55 @@ def clouds(n: int = 200, d: int = 4, k: int = 2, seed: int = 0) -> np.ndarray:
 def with_missing(X: np.ndarray, share: float = 0.3, seed: int = 0) -> np.ndarray:
     gaps = np.random.default_rng(seed).random(X.shape) < share
     return np.where(gaps, np.nan, X)
+
+
+def fitted(X: Any, kind: str = "full", k: int = 2, **params: Any) -> GaussianMixture:
+    settings: dict[str, Any] = {"max_iter": 20, "random_state": 0, "n_factors": 2, **params}
+    return GaussianMixture(k, covariance_type=kind, **settings).fit(X)
+
+
+@pytest.mark.parametrize("kind", ["full", "factor"])
+def test_values_missing_at_random_leave_the_parameters(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    means = np.array([[0.0, 0, 0], [4.0, -3, 2]])
+    loadings = rng.normal(size=(2, 3, 1))
+    covariances = loadings @ np.swapaxes(loadings, 1, 2) + 0.5 * np.eye(3)
+    y = np.arange(4000) % 2
+    X = np.array([rng.multivariate_normal(means[c], covariances[c]) for c in y])
+    model = fitted(with_missing(X, 0.25), kind, n_factors=1, max_iter=200)
+    order = np.argsort(model.means_[:, 0])
+    np.testing.assert_allclose(model.means_[order], means, atol=0.15)
+    np.testing.assert_allclose(model.covariances_[order], covariances, atol=0.2)
+
+
+def test_missing_depending_on_what_was_measured() -> None:
+    """Rows with a small second value lack the first: dropping them would bias its mean."""
+    rng = np.random.default_rng(0)
+    X = rng.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], size=5000)
+    X[X[:, 1] < 0, 0] = np.nan
+    model = fitted(X, k=1, max_iter=200, tol=1e-9)
+    assert np.nanmean(X[:, 0]) > 0.5
+    assert abs(model.means_[0, 0]) < 0.08
+    assert model.covariances_[0, 0, 1] == pytest.approx(0.8, abs=0.1)
+
+
+def test_any_number_of_threads() -> None:
+    X = with_missing(clouds(9000))
+    results = []
+    for n in (1, 3):
+        with engine.threads(n):
+            results.append(fitted(X, max_iter=3))
+    np.testing.assert_array_equal(results[0].means_, results[1].means_)
+    np.testing.assert_array_equal(results[0].labels_, results[1].labels_)
+
+
+# --- what it is made of ---
+
+
+KINDS = pytest.mark.parametrize("kind", COVARIANCE_TYPES)
+
+
+ALL_KINDS = pytest.mark.parametrize("kind", [*COVARIANCE_TYPES, *LOW_RANK_TYPES])
 
 
 def matrices(model: GaussianMixture) -> np.ndarray:
@@ -70,11 +116,6 @@ def completed(x: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> tuple[
     spread = np.zeros_like(covariance)
     spread[np.ix_(h, h)] = covariance[np.ix_(h, h)] - gain @ covariance[np.ix_(o, h)]
     return full, spread
-
-
-def fitted(X: Any, kind: str = "full", k: int = 2, **params: Any) -> GaussianMixture:
-    settings: dict[str, Any] = {"max_iter": 20, "random_state": 0, "n_factors": 2, **params}
-    return GaussianMixture(k, covariance_type=kind, **settings).fit(X)
 
 
 @ALL_KINDS
@@ -175,31 +216,6 @@ def test_gradient_vanishes_at_convergence(kind: str) -> None:
     steps = 1e-5 * np.eye(len(theta))
     assert max(abs(slope(theta, step)) for step in steps) < 5e-3
     assert abs(slope(theta + 0.1, steps[2])) > 0.1  # so that the line above can fail
-
-
-@pytest.mark.parametrize("kind", ["full", "factor"])
-def test_values_missing_at_random_leave_the_parameters(kind: str) -> None:
-    rng = np.random.default_rng(0)
-    means = np.array([[0.0, 0, 0], [4.0, -3, 2]])
-    loadings = rng.normal(size=(2, 3, 1))
-    covariances = loadings @ np.swapaxes(loadings, 1, 2) + 0.5 * np.eye(3)
-    y = np.arange(4000) % 2
-    X = np.array([rng.multivariate_normal(means[c], covariances[c]) for c in y])
-    model = fitted(with_missing(X, 0.25), kind, n_factors=1, max_iter=200)
-    order = np.argsort(model.means_[:, 0])
-    np.testing.assert_allclose(model.means_[order], means, atol=0.15)
-    np.testing.assert_allclose(model.covariances_[order], covariances, atol=0.2)
-
-
-def test_missing_depending_on_what_was_measured() -> None:
-    """Rows with a small second value lack the first: dropping them would bias its mean."""
-    rng = np.random.default_rng(0)
-    X = rng.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], size=5000)
-    X[X[:, 1] < 0, 0] = np.nan
-    model = fitted(X, k=1, max_iter=200, tol=1e-9)
-    assert np.nanmean(X[:, 0]) > 0.5
-    assert abs(model.means_[0, 0]) < 0.08
-    assert model.covariances_[0, 0, 1] == pytest.approx(0.8, abs=0.1)
 
 
 @ALL_KINDS
@@ -311,16 +327,6 @@ def test_float32(kind: str) -> None:
     np.testing.assert_allclose(
         model.means_, fitted(X.astype(float), kind).means_, rtol=1e-3, atol=1e-3
     )
-
-
-def test_any_number_of_threads() -> None:
-    X = with_missing(clouds(9000))
-    results = []
-    for n in (1, 3):
-        with engine.threads(n):
-            results.append(fitted(X, max_iter=3))
-    np.testing.assert_array_equal(results[0].means_, results[1].means_)
-    np.testing.assert_array_equal(results[0].labels_, results[1].labels_)
 
 
 def test_more_than_sixty_four_features() -> None:

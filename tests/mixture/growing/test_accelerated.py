@@ -31,6 +31,150 @@ from sidelight.mixture.growing._cell_em import em_on_cells, measure_slack
 from sidelight.mixture.growing._cells import EQUAL, CellGaussians, CellTree
 
 
+@pytest.fixture(scope="module")
+def X() -> np.ndarray:
+    data: np.ndarray = make_separated_gaussians(
+        600, n_components=4, n_features=3, separation=1.0, random_state=0
+    ).data
+    return data
+
+
+# ------------------------------------------------------------------ the estimator
+
+
+@pytest.fixture(scope="module")
+def many() -> np.ndarray:
+    data: np.ndarray = make_separated_gaussians(
+        30_000, n_components=6, separation=1.0, random_state=2
+    ).data
+    return data
+
+
+def test_accuracy_closes_the_gap(many: np.ndarray) -> None:
+    bounds, cells = [], []
+    for accuracy in (0.1, 0.01, 0.001):
+        model = AcceleratedMixture(6, accuracy=accuracy, random_state=0).fit(many)
+        assert model.score(many) + model.objective_ <= 1.5 * accuracy
+        bounds.append(-model.objective_)
+        cells.append(model.n_cells_)
+    assert bounds == sorted(bounds)
+    assert cells == sorted(cells)
+
+
+def test_weights_count_rows() -> None:
+    X = make_separated_gaussians(400, n_components=3, random_state=0).data
+    times = np.random.default_rng(0).integers(0, 3, size=400)
+    start = {
+        "means_init": X[:3],
+        "precisions_init": np.repeat(10 * np.eye(2)[None], 3, axis=0),
+        "weights_init": np.full(3, 1 / 3),
+        "accuracy": 0.0,
+        "max_iter": 1000,
+        "tol": 1e-9,
+    }
+    weighted = AcceleratedMixture(3, **start).fit(X, sample_weight=times)
+    copied = AcceleratedMixture(3, **start).fit(np.repeat(X, times, axis=0))
+    assert weighted.objective_ == pytest.approx(copied.objective_, abs=1e-6)
+    np.testing.assert_allclose(weighted.means_, copied.means_, atol=1e-3)
+
+
+def test_greedy_start(many: np.ndarray) -> None:
+    model = AcceleratedMixture(6, init_params="greedy", random_state=0).fit(many)
+    truth = make_separated_gaussians(30_000, n_components=6, separation=1.0, random_state=2)
+    assert len(model.weights_) == 6
+    assert model.score(many) == pytest.approx(truth.extras["log_density"].mean(), abs=0.01)
+
+
+def test_threads_do_not_matter(many: np.ndarray) -> None:
+    results = []
+    for n in (1, 3):
+        with threads(n):
+            results.append(AcceleratedMixture(6, random_state=0).fit(many))
+    np.testing.assert_array_equal(results[0].means_, results[1].means_)
+    np.testing.assert_array_equal(results[0].history_, results[1].history_)
+
+
+def test_warm_start_goes_on(many: np.ndarray) -> None:
+    model = AcceleratedMixture(6, warm_start=True, random_state=0).fit(many)
+    before = model.objective_
+    model.set_params(accuracy=0.001).fit(many)
+    assert model.objective_ < before
+
+
+def test_the_best_of_several_starts_is_kept(many: np.ndarray) -> None:
+    one = AcceleratedMixture(6, init_params="random_from_data", random_state=3).fit(many)
+    best = AcceleratedMixture(6, init_params="random_from_data", n_init=3, random_state=3)
+    assert best.fit(many).objective_ <= one.objective_
+    assert np.all(np.diff(best.history_) <= 1e-12)
+    assert best.search_["n_cells"][-1] == best.n_cells_
+    assert best.search_["approximation_error"][-1] == best.approximation_error_
+
+
+def test_tiny_components_far_from_each_other() -> None:
+    rng = np.random.default_rng(0)
+    centres = np.array([[0.0, 0.0], [1e6, 0.0], [0.0, 1e6]])
+    X = np.vstack([rng.normal(c, 1e-2, (500, 2)) for c in centres])
+    model = AcceleratedMixture(3, reg_covar=0.0, random_state=0).fit(X)
+    order = np.lexsort(model.means_.T.round(-3)[::-1])
+    for s, rows in zip(order, (X[:500], X[1000:], X[500:1000]), strict=True):
+        np.testing.assert_allclose(model.covariances_[s], np.cov(rows.T, bias=True), rtol=1e-4)
+
+
+# ------------------------------------------------------------------ bad input
+
+
+def test_components_that_become_the_same_are_reported(many: np.ndarray) -> None:
+    twice = {
+        "means_init": many[[0, 1, 0]],
+        "precisions_init": np.repeat(np.eye(2)[None], 3, axis=0),
+    }
+    with pytest.warns(ConvergenceWarning, match=r"Components 0 and 2 are the same"):
+        AcceleratedMixture(3, **twice).fit(many)
+    with (
+        pytest.warns(ConvergenceWarning, match="only 1 cells"),
+        pytest.warns(ConvergenceWarning, match="distinct clusters"),
+    ):
+        AcceleratedMixture(6, init_cells=1, accuracy=np.inf, random_state=0).fit(many)
+
+
+def test_fewer_different_rows_than_components() -> None:
+    X = np.repeat([[1.0, 5.0], [2.0, 5.0]], 20, axis=0)
+    with (
+        pytest.warns(ConvergenceWarning, match="only 2 cells"),
+        pytest.warns(ConvergenceWarning, match="distinct clusters"),
+    ):
+        model = AcceleratedMixture(3, random_state=0).fit(X)
+    assert np.isfinite(model.means_).all()
+    assert np.isfinite(model.covariances_).all()
+    assert len(np.unique(model.labels_[:20])) == len(np.unique(model.labels_[20:])) == 1
+
+
+def test_a_bound_on_the_cells_is_kept_and_reported(many: np.ndarray) -> None:
+    with pytest.warns(ConvergenceWarning, match="allow more than max_cells=60"):
+        model = AcceleratedMixture(6, max_cells=60, random_state=0).fit(many)
+    assert 60 <= model.n_cells_ <= 120
+    assert model.approximation_error_ > 0.005
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"accuracy": -1.0}, "accuracy"),
+        ({"init_cells": 0}, "init_cells"),
+        ({"max_cells": 2.5}, "max_cells"),
+        ({"init_params": "luck"}, "init_params"),
+        ({"init_params": "greedy", "covariance_type": "tied"}, "covariance of its own"),
+        ({"n_init": 0}, "n_init"),
+    ],
+)
+def test_wrong_parameters(params: dict[str, Any], message: str, X: np.ndarray) -> None:
+    with pytest.raises(ValueError, match=message):
+        AcceleratedMixture(3, **params).fit(X)
+
+
+# --- what it is made of ---
+
+
 def start_of(X: np.ndarray, k: int, kind: str = "full") -> tuple[GaussianComponents, np.ndarray]:
     """A rough mixture."""
     source = as_rows(X)
@@ -65,14 +209,6 @@ def rows_of(tree: CellTree, node: int) -> tuple[np.ndarray, np.ndarray]:
 
 def log_likelihood(X: np.ndarray, components: Any, log_weights: np.ndarray) -> float:
     return -float(em(as_rows(X), components, log_weights, max_iter=1, tol=np.inf).history[0])
-
-
-@pytest.fixture(scope="module")
-def X() -> np.ndarray:
-    data: np.ndarray = make_separated_gaussians(
-        600, n_components=4, n_features=3, separation=1.0, random_state=0
-    ).data
-    return data
 
 
 # ------------------------------------------------------------------ cells
@@ -335,14 +471,6 @@ def test_samples_cover_every_cell_and_change(X: np.ndarray) -> None:
 # ------------------------------------------------------------------ the estimator
 
 
-@pytest.fixture(scope="module")
-def many() -> np.ndarray:
-    data: np.ndarray = make_separated_gaussians(
-        30_000, n_components=6, separation=1.0, random_state=2
-    ).data
-    return data
-
-
 @pytest.mark.parametrize("kind", COVARIANCE_TYPES)
 def test_close_to_plain_em_with_few_cells(many: np.ndarray, kind: str) -> None:
     components, _ = start_of(many, 6, kind)
@@ -365,126 +493,7 @@ def test_close_to_plain_em_with_few_cells(many: np.ndarray, kind: str) -> None:
     assert np.mean(model.labels_ == exact.labels_) > 0.98
 
 
-def test_accuracy_closes_the_gap(many: np.ndarray) -> None:
-    bounds, cells = [], []
-    for accuracy in (0.1, 0.01, 0.001):
-        model = AcceleratedMixture(6, accuracy=accuracy, random_state=0).fit(many)
-        assert model.score(many) + model.objective_ <= 1.5 * accuracy
-        bounds.append(-model.objective_)
-        cells.append(model.n_cells_)
-    assert bounds == sorted(bounds)
-    assert cells == sorted(cells)
-
-
-def test_weights_count_rows() -> None:
-    X = make_separated_gaussians(400, n_components=3, random_state=0).data
-    times = np.random.default_rng(0).integers(0, 3, size=400)
-    start = {
-        "means_init": X[:3],
-        "precisions_init": np.repeat(10 * np.eye(2)[None], 3, axis=0),
-        "weights_init": np.full(3, 1 / 3),
-        "accuracy": 0.0,
-        "max_iter": 1000,
-        "tol": 1e-9,
-    }
-    weighted = AcceleratedMixture(3, **start).fit(X, sample_weight=times)
-    copied = AcceleratedMixture(3, **start).fit(np.repeat(X, times, axis=0))
-    assert weighted.objective_ == pytest.approx(copied.objective_, abs=1e-6)
-    np.testing.assert_allclose(weighted.means_, copied.means_, atol=1e-3)
-
-
-def test_greedy_start(many: np.ndarray) -> None:
-    model = AcceleratedMixture(6, init_params="greedy", random_state=0).fit(many)
-    truth = make_separated_gaussians(30_000, n_components=6, separation=1.0, random_state=2)
-    assert len(model.weights_) == 6
-    assert model.score(many) == pytest.approx(truth.extras["log_density"].mean(), abs=0.01)
-
-
-def test_threads_do_not_matter(many: np.ndarray) -> None:
-    results = []
-    for n in (1, 3):
-        with threads(n):
-            results.append(AcceleratedMixture(6, random_state=0).fit(many))
-    np.testing.assert_array_equal(results[0].means_, results[1].means_)
-    np.testing.assert_array_equal(results[0].history_, results[1].history_)
-
-
-def test_warm_start_goes_on(many: np.ndarray) -> None:
-    model = AcceleratedMixture(6, warm_start=True, random_state=0).fit(many)
-    before = model.objective_
-    model.set_params(accuracy=0.001).fit(many)
-    assert model.objective_ < before
-
-
-def test_the_best_of_several_starts_is_kept(many: np.ndarray) -> None:
-    one = AcceleratedMixture(6, init_params="random_from_data", random_state=3).fit(many)
-    best = AcceleratedMixture(6, init_params="random_from_data", n_init=3, random_state=3)
-    assert best.fit(many).objective_ <= one.objective_
-    assert np.all(np.diff(best.history_) <= 1e-12)
-    assert best.search_["n_cells"][-1] == best.n_cells_
-    assert best.search_["approximation_error"][-1] == best.approximation_error_
-
-
-def test_tiny_components_far_from_each_other() -> None:
-    rng = np.random.default_rng(0)
-    centres = np.array([[0.0, 0.0], [1e6, 0.0], [0.0, 1e6]])
-    X = np.vstack([rng.normal(c, 1e-2, (500, 2)) for c in centres])
-    model = AcceleratedMixture(3, reg_covar=0.0, random_state=0).fit(X)
-    order = np.lexsort(model.means_.T.round(-3)[::-1])
-    for s, rows in zip(order, (X[:500], X[1000:], X[500:1000]), strict=True):
-        np.testing.assert_allclose(model.covariances_[s], np.cov(rows.T, bias=True), rtol=1e-4)
-
-
 # ------------------------------------------------------------------ bad input
-
-
-def test_components_that_become_the_same_are_reported(many: np.ndarray) -> None:
-    twice = {
-        "means_init": many[[0, 1, 0]],
-        "precisions_init": np.repeat(np.eye(2)[None], 3, axis=0),
-    }
-    with pytest.warns(ConvergenceWarning, match=r"Components 0 and 2 are the same"):
-        AcceleratedMixture(3, **twice).fit(many)
-    with (
-        pytest.warns(ConvergenceWarning, match="only 1 cells"),
-        pytest.warns(ConvergenceWarning, match="distinct clusters"),
-    ):
-        AcceleratedMixture(6, init_cells=1, accuracy=np.inf, random_state=0).fit(many)
-
-
-def test_fewer_different_rows_than_components() -> None:
-    X = np.repeat([[1.0, 5.0], [2.0, 5.0]], 20, axis=0)
-    with (
-        pytest.warns(ConvergenceWarning, match="only 2 cells"),
-        pytest.warns(ConvergenceWarning, match="distinct clusters"),
-    ):
-        model = AcceleratedMixture(3, random_state=0).fit(X)
-    assert np.isfinite(model.means_).all()
-    assert np.isfinite(model.covariances_).all()
-    assert len(np.unique(model.labels_[:20])) == len(np.unique(model.labels_[20:])) == 1
-
-
-def test_a_bound_on_the_cells_is_kept_and_reported(many: np.ndarray) -> None:
-    with pytest.warns(ConvergenceWarning, match="allow more than max_cells=60"):
-        model = AcceleratedMixture(6, max_cells=60, random_state=0).fit(many)
-    assert 60 <= model.n_cells_ <= 120
-    assert model.approximation_error_ > 0.005
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"accuracy": -1.0}, "accuracy"),
-        ({"init_cells": 0}, "init_cells"),
-        ({"max_cells": 2.5}, "max_cells"),
-        ({"init_params": "luck"}, "init_params"),
-        ({"init_params": "greedy", "covariance_type": "tied"}, "covariance of its own"),
-        ({"n_init": 0}, "n_init"),
-    ],
-)
-def test_wrong_parameters(params: dict[str, Any], message: str, X: np.ndarray) -> None:
-    with pytest.raises(ValueError, match=message):
-        AcceleratedMixture(3, **params).fit(X)
 
 
 def test_average_log_density_written_out() -> None:

@@ -29,6 +29,130 @@ from sidelight.mixture.growing._greedy_path import current_mixture, find_candida
 KINDS = ("full", "diag", "spherical")
 
 
+@pytest.fixture(scope="module")
+def X() -> np.ndarray:
+    data: np.ndarray = make_separated_gaussians(
+        500, n_components=5, separation=2.0, random_state=0
+    ).data
+    return data
+
+
+# ------------------------------------------------------------------ the path
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_path_rises_and_each_mixture_can_be_asked(X: np.ndarray, kind: str) -> None:
+    model = GreedyMixture(6, covariance_type=kind, random_state=0).fit(X)
+    assert len(model.mixtures_) == 6
+    assert np.all(np.diff(model.search_["objective"]) < 0)
+    assert np.all(np.diff(model.history_) <= 0)
+    for k, mixture in enumerate(model.mixtures_, start=1):
+        assert mixture.predict_proba(X).shape == (len(X), k)
+        assert mixture.score(X) == pytest.approx(-model.search_["objective"][k - 1], abs=1e-6)
+        assert mixture.bic(X) == pytest.approx(model.search_["bic"][k - 1], abs=1e-3)
+        assert mixture.aic(X) == pytest.approx(model.search_["aic"][k - 1], abs=1e-3)
+    np.testing.assert_array_equal(model.predict(X), model.mixtures_[-1].predict(X))
+
+
+def test_far_apart_gaussians_are_always_found() -> None:
+    rng = np.random.default_rng(0)
+    for seed in range(20):
+        X = np.vstack([rng.normal(0, 1, (80, 2)), rng.normal(12, 2, (120, 2))])
+        model = GreedyMixture(2, random_state=seed).fit(X)
+        order = np.argsort(model.means_[:, 0])
+        for s, rows in zip(order, (X[:80], X[80:]), strict=True):
+            np.testing.assert_allclose(model.means_[s], rows.mean(axis=0), atol=1e-3)
+            np.testing.assert_allclose(model.covariances_[s], np.cov(rows.T, bias=True), atol=1e-3)
+        np.testing.assert_allclose(model.weights_[order], [0.4, 0.6], atol=1e-6)
+
+
+def test_reference_on_iris() -> None:
+    X = load_iris().data
+    for seed in range(3):
+        model = GreedyMixture(3, reg_covar=0.0, tol=1e-9, max_iter=1000, random_state=seed).fit(X)
+        first, second, third = -150 * model.search_["objective"]
+        assert first == pytest.approx(-379.9146, abs=1e-3)
+        assert second == pytest.approx(-214.3547, abs=1e-3)
+        assert -190 < third <= -180.185 + 1e-3
+        np.testing.assert_allclose(model.search_["bic"][:2], [829.98, 574.02], atol=0.01)
+
+
+def test_criteria_choose_the_number_of_components() -> None:
+    X = make_separated_gaussians(600, n_components=4, separation=4.0, random_state=1).data
+    model = GreedyMixture(12, selection="bic", random_state=0).fit(X)
+    assert len(model.weights_) == 4
+    assert len(model.mixtures_) == 6  # two more that were worse
+    assert model.search_["bic"].argmin() == 3
+    assert model.objective_ == model.search_["objective"][3]
+    assert model.labels_.max() == 3
+    assert len(GreedyMixture(12, selection="aic", random_state=0).fit(X).weights_) >= 4
+
+
+def test_more_paths_are_never_worse(X: np.ndarray) -> None:
+    one = GreedyMixture(5, random_state=7).fit(X)
+    several = GreedyMixture(5, n_init=3, random_state=7).fit(X)
+    assert several.objective_ <= one.objective_
+
+
+def test_threads_do_not_matter() -> None:
+    X = make_separated_gaussians(9000, n_components=4, separation=1.0, random_state=0).data
+    results = []
+    for n in (1, 3):
+        with threads(n):
+            results.append(GreedyMixture(4, random_state=0).fit(X))
+    np.testing.assert_array_equal(results[0].means_, results[1].means_)
+    np.testing.assert_array_equal(results[0].history_, results[1].history_)
+
+
+@pytest.mark.parametrize(("n_features", "spread"), [(1, 0.7), (1, 2.0), (2, 0.7)])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_overlapping_components_are_all_inserted(n_features: int, spread: float, seed: int) -> None:
+    # One more component gains far less than 0.01 per row here; on rows flatter than a Gaussian,
+    # none gains anything as long as the others stand still.
+    rng = np.random.default_rng(seed)
+    centers = spread * rng.normal(size=(8, n_features))
+    X = centers[rng.integers(8, size=600)] + rng.normal(size=(600, n_features))
+    model = GreedyMixture(8, random_state=0).fit(X)
+    assert len(model.weights_) == 8
+    assert np.all(np.diff(model.search_["objective"]) < 0)
+    assert np.all(np.diff(model.history_) <= 0)
+
+
+def test_it_stops_when_nothing_helps() -> None:
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    with pytest.warns(ConvergenceWarning, match=r"Only \d+ of 20 components"):
+        model = GreedyMixture(20, random_state=0).fit(X)
+    assert 1 <= len(model.weights_) < 20
+    assert np.isfinite(model.covariances_).all()
+
+
+def test_rejected_candidates_are_counted() -> None:
+    X = load_iris().data
+    tried = GreedyMixture(4, random_state=0).fit(X).search_
+    np.testing.assert_array_equal(tried["n_candidates"], [0, 10, 20, 30])
+    rejected = tried["n_small"] + tried["n_heavy"] + tried["n_thin"]
+    assert np.all(rejected <= tried["n_candidates"])
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"selection": "icl"}, "selection"),
+        ({"n_candidates": 0}, "n_candidates"),
+        ({"n_init": 0}, "n_init"),
+        ({"covariance_type": "tied"}, "covariance_type must be one of"),
+        ({"covariance_type": "round"}, "covariance_type"),
+        ({"max_iter": 0}, "max_iter"),
+    ],
+)
+def test_wrong_parameters(params: dict[str, Any], message: str, X: np.ndarray) -> None:
+    with pytest.raises(ValueError, match=message):
+        GreedyMixture(3, **params).fit(X)
+
+
+# --- what it is made of ---
+
+
 def whole_of(X: np.ndarray, kind: str = "full") -> GaussianComponents:
     mean, covariance, largest = data_moments(as_rows(X))
     return one_gaussian(mean, covariance, 1, kind, reg_covar=0.0, largest_square=largest)
@@ -53,14 +177,6 @@ def log_likelihoods(X: np.ndarray, seen: CurrentMixture, new: Candidates) -> np.
         joint = np.array([np.log1p(-share) + seen.log_density, np.log(share) + density])
         values.append(logsumexp(joint, axis=0).sum())
     return np.array(values)
-
-
-@pytest.fixture(scope="module")
-def X() -> np.ndarray:
-    data: np.ndarray = make_separated_gaussians(
-        500, n_components=5, separation=2.0, random_state=0
-    ).data
-    return data
 
 
 # ------------------------------------------------------------------ the bound
@@ -219,100 +335,6 @@ def test_relative_width_is_free_of_units(X: np.ndarray) -> None:
 # ------------------------------------------------------------------ the path
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_path_rises_and_each_mixture_can_be_asked(X: np.ndarray, kind: str) -> None:
-    model = GreedyMixture(6, covariance_type=kind, random_state=0).fit(X)
-    assert len(model.mixtures_) == 6
-    assert np.all(np.diff(model.search_["objective"]) < 0)
-    assert np.all(np.diff(model.history_) <= 0)
-    for k, mixture in enumerate(model.mixtures_, start=1):
-        assert mixture.predict_proba(X).shape == (len(X), k)
-        assert mixture.score(X) == pytest.approx(-model.search_["objective"][k - 1], abs=1e-6)
-        assert mixture.bic(X) == pytest.approx(model.search_["bic"][k - 1], abs=1e-3)
-        assert mixture.aic(X) == pytest.approx(model.search_["aic"][k - 1], abs=1e-3)
-    np.testing.assert_array_equal(model.predict(X), model.mixtures_[-1].predict(X))
-
-
-def test_far_apart_gaussians_are_always_found() -> None:
-    rng = np.random.default_rng(0)
-    for seed in range(20):
-        X = np.vstack([rng.normal(0, 1, (80, 2)), rng.normal(12, 2, (120, 2))])
-        model = GreedyMixture(2, random_state=seed).fit(X)
-        order = np.argsort(model.means_[:, 0])
-        for s, rows in zip(order, (X[:80], X[80:]), strict=True):
-            np.testing.assert_allclose(model.means_[s], rows.mean(axis=0), atol=1e-3)
-            np.testing.assert_allclose(model.covariances_[s], np.cov(rows.T, bias=True), atol=1e-3)
-        np.testing.assert_allclose(model.weights_[order], [0.4, 0.6], atol=1e-6)
-
-
-def test_reference_on_iris() -> None:
-    X = load_iris().data
-    for seed in range(3):
-        model = GreedyMixture(3, reg_covar=0.0, tol=1e-9, max_iter=1000, random_state=seed).fit(X)
-        first, second, third = -150 * model.search_["objective"]
-        assert first == pytest.approx(-379.9146, abs=1e-3)
-        assert second == pytest.approx(-214.3547, abs=1e-3)
-        assert -190 < third <= -180.185 + 1e-3
-        np.testing.assert_allclose(model.search_["bic"][:2], [829.98, 574.02], atol=0.01)
-
-
-def test_criteria_choose_the_number_of_components() -> None:
-    X = make_separated_gaussians(600, n_components=4, separation=4.0, random_state=1).data
-    model = GreedyMixture(12, selection="bic", random_state=0).fit(X)
-    assert len(model.weights_) == 4
-    assert len(model.mixtures_) == 6  # two more that were worse
-    assert model.search_["bic"].argmin() == 3
-    assert model.objective_ == model.search_["objective"][3]
-    assert model.labels_.max() == 3
-    assert len(GreedyMixture(12, selection="aic", random_state=0).fit(X).weights_) >= 4
-
-
-def test_more_paths_are_never_worse(X: np.ndarray) -> None:
-    one = GreedyMixture(5, random_state=7).fit(X)
-    several = GreedyMixture(5, n_init=3, random_state=7).fit(X)
-    assert several.objective_ <= one.objective_
-
-
-def test_threads_do_not_matter() -> None:
-    X = make_separated_gaussians(9000, n_components=4, separation=1.0, random_state=0).data
-    results = []
-    for n in (1, 3):
-        with threads(n):
-            results.append(GreedyMixture(4, random_state=0).fit(X))
-    np.testing.assert_array_equal(results[0].means_, results[1].means_)
-    np.testing.assert_array_equal(results[0].history_, results[1].history_)
-
-
-@pytest.mark.parametrize(("n_features", "spread"), [(1, 0.7), (1, 2.0), (2, 0.7)])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_overlapping_components_are_all_inserted(n_features: int, spread: float, seed: int) -> None:
-    # One more component gains far less than 0.01 per row here; on rows flatter than a Gaussian,
-    # none gains anything as long as the others stand still.
-    rng = np.random.default_rng(seed)
-    centers = spread * rng.normal(size=(8, n_features))
-    X = centers[rng.integers(8, size=600)] + rng.normal(size=(600, n_features))
-    model = GreedyMixture(8, random_state=0).fit(X)
-    assert len(model.weights_) == 8
-    assert np.all(np.diff(model.search_["objective"]) < 0)
-    assert np.all(np.diff(model.history_) <= 0)
-
-
-def test_it_stops_when_nothing_helps() -> None:
-    X = np.random.default_rng(0).normal(size=(30, 3))
-    with pytest.warns(ConvergenceWarning, match=r"Only \d+ of 20 components"):
-        model = GreedyMixture(20, random_state=0).fit(X)
-    assert 1 <= len(model.weights_) < 20
-    assert np.isfinite(model.covariances_).all()
-
-
-def test_rejected_candidates_are_counted() -> None:
-    X = load_iris().data
-    tried = GreedyMixture(4, random_state=0).fit(X).search_
-    np.testing.assert_array_equal(tried["n_candidates"], [0, 10, 20, 30])
-    rejected = tried["n_small"] + tried["n_heavy"] + tried["n_thin"]
-    assert np.all(rejected <= tried["n_candidates"])
-
-
 def test_best_candidate_raises_the_likelihood(X: np.ndarray) -> None:
     result = fitted(X, 2)
     seen = seen_by(X, result)
@@ -320,19 +342,3 @@ def test_best_candidate_raises_the_likelihood(X: np.ndarray) -> None:
     rise = log_likelihoods(X, seen, best)[0] - seen.log_density.sum()
     assert best.gains[0] == pytest.approx(rise)
     assert rise > 0
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"selection": "icl"}, "selection"),
-        ({"n_candidates": 0}, "n_candidates"),
-        ({"n_init": 0}, "n_init"),
-        ({"covariance_type": "tied"}, "covariance_type must be one of"),
-        ({"covariance_type": "round"}, "covariance_type"),
-        ({"max_iter": 0}, "max_iter"),
-    ],
-)
-def test_wrong_parameters(params: dict[str, Any], message: str, X: np.ndarray) -> None:
-    with pytest.raises(ValueError, match=message):
-        GreedyMixture(3, **params).fit(X)

@@ -50,13 +50,6 @@ def test_percentile_of_the_distances(cloud: np.ndarray) -> None:
     assert thin.bandwidth_ == pytest.approx(np.percentile(pdist(cloud), 5))
 
 
-def test_percentile_of_a_sample_is_near() -> None:
-    X = np.random.default_rng(0).normal(size=(3_000, 2))
-    values, repeated = distance_percentiles(X, (5.0, 20.0), np.random.RandomState(0))
-    np.testing.assert_allclose(values, np.percentile(pdist(X), (5, 20)), rtol=0.05)
-    assert not repeated
-
-
 def test_repeated_rows_have_a_bandwidth() -> None:
     X = np.repeat([[0.0], [1.0], [4.0]], 10, axis=0)
     with pytest.warns(ConvergenceWarning, match="distances above 0"):
@@ -67,22 +60,6 @@ def test_repeated_rows_have_a_bandwidth() -> None:
         assert fitted(np.ones((5, 2)), 1).bandwidth_ == 1.0
 
 
-def test_constraints_choose_the_bandwidth() -> None:
-    X, y = make_moons(150, noise=0.06, random_state=0)
-    known = Constraints.sample(y, 40, random_state=0)
-    model = NonparametricMixture(2, random_state=0).fit(X, constraints=known)
-    search = model.search_
-    np.testing.assert_allclose(search["bandwidth"], np.percentile(pdist(X), CANDIDATES))
-    best = int(np.flatnonzero(search["bandwidth"] == model.bandwidth_)[0])
-    assert search["mean_satisfaction"][best] == search["mean_satisfaction"].max()
-    assert model.n_violations_ == known.violations(model.labels_).n
-    # The chosen candidate is what a fit with that bandwidth gives.
-    again = NonparametricMixture(2, bandwidth=model.bandwidth_, random_state=0).fit(X)
-    assert not hasattr(again, "search_")
-    other = NonparametricMixture(2, bandwidth="constraints", random_state=0)
-    np.testing.assert_array_equal(other.fit(X, constraints=known).labels_, model.labels_)
-
-
 def test_fixed_bandwidth_does_not_listen() -> None:
     X, y = make_moons(80, noise=0.06, random_state=0)
     known = Constraints.sample(y, 20, random_state=0)
@@ -90,24 +67,6 @@ def test_fixed_bandwidth_does_not_listen() -> None:
         model = NonparametricMixture(2, bandwidth=width, percentile=10.0, random_state=0)
         told = model.fit(X, constraints=known).labels_.copy()
         np.testing.assert_array_equal(model.fit(X).labels_, told)
-
-
-def test_choice_by_mean_then_agreement_then_the_middle() -> None:
-    known = Constraints(must_link=[(0, 1)], cannot_link=[(1, 2), (0, 3)], n_samples=4)
-    right, wrong = np.array([0, 0, 1, 1]), np.array([0, 1, 1, 0])
-    half = np.array([0, 1, 0, 1])
-
-    def candidates(*labels: list[np.ndarray]) -> Any:
-        return choose(known, labels)
-
-    assert candidates([wrong, wrong], [right, half], [right, right]).best == 2
-    level = candidates([right, right], [right, right], [right, right], [wrong, wrong])
-    assert level.best == 1
-    np.testing.assert_array_equal(level.mean == level.mean.max(), [True, True, True, False])
-    shaky = candidates([right, wrong], [half, half])
-    assert shaky.mean[0] == constraint_satisfaction(known, wrong) / 2 + 0.5
-    steady = candidates([right, wrong], [half, half], [half, right])
-    assert steady.best == 2
 
 
 def test_constraints_are_needed_to_choose_by_them(cloud: np.ndarray) -> None:
@@ -237,42 +196,6 @@ def test_ends_are_told(cloud: np.ndarray) -> None:
     assert model.objective_ == pytest.approx(model.restarts_["objective"].min(), rel=1e-6)
 
 
-def test_components_without_rows_are_told(
-    cloud: np.ndarray, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def one_for_all(kernel: Any, starts: np.ndarray, **options: Any) -> list[ProfileFit]:
-        labels = np.zeros(len(starts), dtype=np.int32)
-        return [ProfileFit(starts[:, 0], labels, np.array([-1.0]), True, False)]
-
-    monkeypatch.setattr(_nonparametric, "fit_profiles", one_for_all)
-    with pytest.warns(ConvergenceWarning, match="Only 1 of 2 components have rows"):
-        model = fitted(cloud)
-    assert model.weights_.tolist() == [1.0, 0.0]
-    assert np.isfinite(model.predict_proba(cloud)).all()
-
-
-def test_interruption_keeps_the_best_so_far(
-    cloud: np.ndarray, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls = 0
-
-    def sweep(*args: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls == 4:
-            raise KeyboardInterrupt
-        return StartSweep(*args)
-
-    monkeypatch.setattr(_profiles, "StartSweep", sweep)
-    with (
-        sidelight.progress(show=False, keep_best=True),
-        pytest.warns(ConvergenceWarning, match="interrupted after 3"),
-    ):
-        model = fitted(cloud)
-    assert model.n_iter_ == 3
-    assert not model.converged_
-
-
 @pytest.mark.parametrize(
     ("params", "match"),
     [
@@ -308,3 +231,89 @@ def test_a_fit_that_searches_nothing_has_no_search(cloud: np.ndarray) -> None:
     assert len(model.search_["bandwidth"]) > 1
     model.set_params(bandwidth=1.0).fit(cloud, constraints=known)
     assert not hasattr(model, "search_")
+
+
+# --- what it is made of ---
+
+
+# ------------------------------------------------------------------ bandwidths
+
+
+def test_percentile_of_a_sample_is_near() -> None:
+    X = np.random.default_rng(0).normal(size=(3_000, 2))
+    values, repeated = distance_percentiles(X, (5.0, 20.0), np.random.RandomState(0))
+    np.testing.assert_allclose(values, np.percentile(pdist(X), (5, 20)), rtol=0.05)
+    assert not repeated
+
+
+def test_constraints_choose_the_bandwidth() -> None:
+    X, y = make_moons(150, noise=0.06, random_state=0)
+    known = Constraints.sample(y, 40, random_state=0)
+    model = NonparametricMixture(2, random_state=0).fit(X, constraints=known)
+    search = model.search_
+    np.testing.assert_allclose(search["bandwidth"], np.percentile(pdist(X), CANDIDATES))
+    best = int(np.flatnonzero(search["bandwidth"] == model.bandwidth_)[0])
+    assert search["mean_satisfaction"][best] == search["mean_satisfaction"].max()
+    assert model.n_violations_ == known.violations(model.labels_).n
+    # The chosen candidate is what a fit with that bandwidth gives.
+    again = NonparametricMixture(2, bandwidth=model.bandwidth_, random_state=0).fit(X)
+    assert not hasattr(again, "search_")
+    other = NonparametricMixture(2, bandwidth="constraints", random_state=0)
+    np.testing.assert_array_equal(other.fit(X, constraints=known).labels_, model.labels_)
+
+
+def test_choice_by_mean_then_agreement_then_the_middle() -> None:
+    known = Constraints(must_link=[(0, 1)], cannot_link=[(1, 2), (0, 3)], n_samples=4)
+    right, wrong = np.array([0, 0, 1, 1]), np.array([0, 1, 1, 0])
+    half = np.array([0, 1, 0, 1])
+
+    def candidates(*labels: list[np.ndarray]) -> Any:
+        return choose(known, labels)
+
+    assert candidates([wrong, wrong], [right, half], [right, right]).best == 2
+    level = candidates([right, right], [right, right], [right, right], [wrong, wrong])
+    assert level.best == 1
+    np.testing.assert_array_equal(level.mean == level.mean.max(), [True, True, True, False])
+    shaky = candidates([right, wrong], [half, half])
+    assert shaky.mean[0] == constraint_satisfaction(known, wrong) / 2 + 0.5
+    steady = candidates([right, wrong], [half, half], [half, right])
+    assert steady.best == 2
+
+
+# ------------------------------------------------------------------ the estimator
+
+
+def test_components_without_rows_are_told(
+    cloud: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def one_for_all(kernel: Any, starts: np.ndarray, **options: Any) -> list[ProfileFit]:
+        labels = np.zeros(len(starts), dtype=np.int32)
+        return [ProfileFit(starts[:, 0], labels, np.array([-1.0]), True, False)]
+
+    monkeypatch.setattr(_nonparametric, "fit_profiles", one_for_all)
+    with pytest.warns(ConvergenceWarning, match="Only 1 of 2 components have rows"):
+        model = fitted(cloud)
+    assert model.weights_.tolist() == [1.0, 0.0]
+    assert np.isfinite(model.predict_proba(cloud)).all()
+
+
+def test_interruption_keeps_the_best_so_far(
+    cloud: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = 0
+
+    def sweep(*args: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 4:
+            raise KeyboardInterrupt
+        return StartSweep(*args)
+
+    monkeypatch.setattr(_profiles, "StartSweep", sweep)
+    with (
+        sidelight.progress(show=False, keep_best=True),
+        pytest.warns(ConvergenceWarning, match="interrupted after 3"),
+    ):
+        model = fitted(cloud)
+    assert model.n_iter_ == 3
+    assert not model.converged_

@@ -36,8 +36,98 @@ from sidelight.mixture.kernel._rows import (
     neighbor_kernel,
 )
 
+
+def fitted(X: Any, k: int = 2, **params: Any) -> NonparametricMixture:
+    return NonparametricMixture(k, random_state=0, **params).fit(X)
+
+
+@pytest.fixture(scope="module")
+def cloud() -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return np.vstack([rng.normal(0, 1, (30, 2)), rng.normal(4, 1, (30, 2))])
+
+
+# ------------------------------------------------------------------ the mathematics
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("kernel", ["rbf", "knn"])
+@pytest.mark.parametrize("reg", [1e-4, 1.0])
+def test_objective_never_falls(normalize: bool, kernel: str, reg: float, cloud: np.ndarray) -> None:
+    for init_params, width in itertools.product(("seeds", "dirichlet"), (0.2, 1.0, 10.0)):
+        model = NonparametricMixture(
+            3,
+            kernel=kernel,
+            n_neighbors=8,
+            normalize=normalize,
+            alpha=reg,
+            bandwidth=width,
+            init_params=init_params,
+            n_init=2,
+            max_iter=60,
+            tol=0.0,
+            random_state=1,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            path = model.fit(cloud).history_
+        assert np.all(np.diff(path) <= 1e-11 * np.abs(path[1:]))
+
+
+def test_rows_far_from_all_others_and_tiny_bandwidths() -> None:
+    X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2], [1e6]])
+    for width, kernel in itertools.product((1e-3, 0.1), ("rbf", "knn")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = fitted(X, bandwidth=width, kernel=kernel, n_neighbors=3)
+        assert np.isfinite(model.history_).all()
+        assert np.isfinite(model.profiles_).all()
+        assert np.isfinite(model.predict_proba([[-1e8], [2.5]])).all()
+        assert np.isfinite(model.score_samples([[-1e8], [2.5]])).all()
+
+
+def test_wide_kernels_measure_distance_to_means(cloud: np.ndarray) -> None:
+    """Section 4.5: ``Σ_j Q_j ‖x - x_j‖² = ‖x - μ‖² + V``, the limit of wide kernels."""
+    model = fitted(cloud, bandwidth=1e3, normalize=False, n_init=2)
+    Q = model.profiles_
+    means = Q.T @ cloud
+    spread = np.einsum("nk,nk->k", Q, cdist(cloud, means, "sqeuclidean"))
+    limit = cdist(cloud, means, "sqeuclidean") + spread
+    np.testing.assert_allclose(
+        -2 * 1e6 * model._components.log_density(cloud), limit, rtol=1e-3, atol=1e-3
+    )
+
+
+# ------------------------------------------------------------------ starts
+
+
+def test_moons_are_found_where_straight_cells_fail() -> None:
+    X, y = make_moons(200, noise=0.06, random_state=1)
+    for kernel in ("rbf", "knn"):
+        assert rand_index(y, fitted(X, kernel=kernel).labels_) > 0.98
+
+
+@pytest.mark.parametrize("init_params", ["seeds", "dirichlet"])
+def test_far_groups_are_recovered(init_params: str) -> None:
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(0, 0.3, (20, 2)), rng.normal(5, 0.3, (25, 2))])
+    model = fitted(X, init_params=init_params)
+    assert len(set(model.labels_[:20])) == len(set(model.labels_[20:])) == 1
+    assert model.labels_[0] != model.labels_[-1]
+    # Copies of a row start with the same weight in cells, not in random profiles.
+    twice = fitted(np.repeat(X, 2, axis=0), init_params="seeds")
+    np.testing.assert_array_equal(twice.labels_[::2], twice.labels_[1::2])
+
+
+# --- what it is made of ---
+
+
 GOLDEN_X = np.array([[0.0], [0.5], [1.0], [4.0], [4.6]])
+
+
 GOLDEN_Q = np.array([[0.3, 0.1], [0.3, 0.1], [0.2, 0.2], [0.1, 0.3], [0.1, 0.3]])
+
+
 REG = 1e-4
 
 
@@ -72,16 +162,6 @@ def step(kernel: Any, Q: np.ndarray, reg: float = REG) -> tuple[StartSweep, np.n
 def climb(kernel: Any, Q: np.ndarray, reg: float = REG, **options: Any) -> ProfileFit:
     wanted = {"max_iter": 200, "tol": 1e-7, "description": "test", **options}
     return fit_profiles(kernel, Q[:, None], reg=reg, **wanted)[0]
-
-
-def fitted(X: Any, k: int = 2, **params: Any) -> NonparametricMixture:
-    return NonparametricMixture(k, random_state=0, **params).fit(X)
-
-
-@pytest.fixture(scope="module")
-def cloud() -> np.ndarray:
-    rng = np.random.default_rng(0)
-    return np.vstack([rng.normal(0, 1, (30, 2)), rng.normal(4, 1, (30, 2))])
 
 
 # ------------------------------------------------------------------ the mathematics
@@ -218,30 +298,6 @@ def test_contributions_add_up_to_the_sizes(kind: str, cloud: np.ndarray) -> None
     np.testing.assert_allclose(new.sum(axis=0), 1.0, rtol=1e-12)
 
 
-@pytest.mark.parametrize("normalize", [True, False])
-@pytest.mark.parametrize("kernel", ["rbf", "knn"])
-@pytest.mark.parametrize("reg", [1e-4, 1.0])
-def test_objective_never_falls(normalize: bool, kernel: str, reg: float, cloud: np.ndarray) -> None:
-    for init_params, width in itertools.product(("seeds", "dirichlet"), (0.2, 1.0, 10.0)):
-        model = NonparametricMixture(
-            3,
-            kernel=kernel,
-            n_neighbors=8,
-            normalize=normalize,
-            alpha=reg,
-            bandwidth=width,
-            init_params=init_params,
-            n_init=2,
-            max_iter=60,
-            tol=0.0,
-            random_state=1,
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            path = model.fit(cloud).history_
-        assert np.all(np.diff(path) <= 1e-11 * np.abs(path[1:]))
-
-
 def test_scaling_rows_of_the_kernel_changes_nothing_but_a_constant() -> None:
     X = np.random.default_rng(1).normal(size=(12, 2))
     scales = np.random.default_rng(2).uniform(0.1, 5, size=12)
@@ -346,30 +402,6 @@ def test_starts_climb_side_by_side_as_they_would_alone(cloud: np.ndarray) -> Non
         np.testing.assert_allclose(end.profiles, alone.profiles, atol=1e-9)
 
 
-def test_rows_far_from_all_others_and_tiny_bandwidths() -> None:
-    X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2], [1e6]])
-    for width, kernel in itertools.product((1e-3, 0.1), ("rbf", "knn")):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model = fitted(X, bandwidth=width, kernel=kernel, n_neighbors=3)
-        assert np.isfinite(model.history_).all()
-        assert np.isfinite(model.profiles_).all()
-        assert np.isfinite(model.predict_proba([[-1e8], [2.5]])).all()
-        assert np.isfinite(model.score_samples([[-1e8], [2.5]])).all()
-
-
-def test_wide_kernels_measure_distance_to_means(cloud: np.ndarray) -> None:
-    """Section 4.5: ``Σ_j Q_j ‖x - x_j‖² = ‖x - μ‖² + V``, the limit of wide kernels."""
-    model = fitted(cloud, bandwidth=1e3, normalize=False, n_init=2)
-    Q = model.profiles_
-    means = Q.T @ cloud
-    spread = np.einsum("nk,nk->k", Q, cdist(cloud, means, "sqeuclidean"))
-    limit = cdist(cloud, means, "sqeuclidean") + spread
-    np.testing.assert_allclose(
-        -2 * 1e6 * model._components.log_density(cloud), limit, rtol=1e-3, atol=1e-3
-    )
-
-
 # ------------------------------------------------------------------ starts
 
 
@@ -391,21 +423,3 @@ def test_rows_that_no_path_reaches_are_in_all_cells() -> None:
     assert np.all(start > 0)
     np.testing.assert_allclose(start.sum(axis=0), 1.0)
     assert np.sum(start[:, 0] == start[:, 1]) in (2, 0)
-
-
-def test_moons_are_found_where_straight_cells_fail() -> None:
-    X, y = make_moons(200, noise=0.06, random_state=1)
-    for kernel in ("rbf", "knn"):
-        assert rand_index(y, fitted(X, kernel=kernel).labels_) > 0.98
-
-
-@pytest.mark.parametrize("init_params", ["seeds", "dirichlet"])
-def test_far_groups_are_recovered(init_params: str) -> None:
-    rng = np.random.default_rng(0)
-    X = np.vstack([rng.normal(0, 0.3, (20, 2)), rng.normal(5, 0.3, (25, 2))])
-    model = fitted(X, init_params=init_params)
-    assert len(set(model.labels_[:20])) == len(set(model.labels_[20:])) == 1
-    assert model.labels_[0] != model.labels_[-1]
-    # Copies of a row start with the same weight in cells, not in random profiles.
-    twice = fitted(np.repeat(X, 2, axis=0), init_params="seeds")
-    np.testing.assert_array_equal(twice.labels_[::2], twice.labels_[1::2])

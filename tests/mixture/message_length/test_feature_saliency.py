@@ -23,6 +23,155 @@ from sidelight.mixture.message_length._saliency import SaliencyComponents
 from sidelight.mixture.message_length._separation import Separation, class_weights_of
 
 
+def four_gaussians(seed: int, n_noise: int = 8) -> tuple[np.ndarray, np.ndarray]:
+    """The data of section 4.4.1."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(4), 200)
+    means = np.array([(0, 3), (1, 9), (6, 4), (7, 10)])
+    X = np.hstack([means[y], np.zeros((800, n_noise))]) + rng.normal(size=(800, 2 + n_noise))
+    return X, y
+
+
+# ------------------------------------------------------------------ limits
+
+
+def test_without_saliencies_it_is_figueiredo_and_jain_with_diagonal_covariances() -> None:
+    X = StandardScaler().fit_transform(four_gaussians(1, n_noise=1)[0])
+    options = {"n_components": 9, "random_state": 3, "max_iter": 100, "tol": 1e-6}
+    saliency = FeatureSaliencyMixture(feature_saliency=False, **options).fit(X)
+    plain = MMLMixture(covariance_type="diag", **options).fit(X)
+    assert saliency.n_iter_ == plain.n_iter_
+    for name, values in plain.search_.items():
+        np.testing.assert_allclose(saliency.search_[name], values, rtol=1e-9)
+    np.testing.assert_allclose(saliency.means_, plain.means_, atol=1e-6)
+    np.testing.assert_array_equal(saliency.saliencies_, 1.0)
+
+
+# ------------------------------------------------------------------ the estimator
+
+
+def test_four_gaussians_among_noise() -> None:
+    for seed, k in ((0, 30), (1, 45)):  # the number to start from does not matter
+        X, y = four_gaussians(seed)
+        model = FeatureSaliencyMixture(k, random_state=seed).fit(X)
+        assert model.n_components_ == 4
+        assert adjusted_rand_score(y, model.labels_) > 0.95
+        assert model.saliencies_[:2].min() > 0.9
+        assert model.saliencies_[2:].max() < 0.2
+        np.testing.assert_array_equal(model.get_support(), np.arange(10) < 2)
+        assert model.get_support(threshold=0.0).all()
+        lengths = model.search_["message_length"]
+        assert len(X) * model.objective_ == pytest.approx(lengths.min())
+        assert np.all(np.diff(model.search_["n_components"]) < 0)
+
+
+def test_components_survive_until_saliencies_have_fallen() -> None:
+    # A component that pays for all features needs as many rows: there would be one or two.
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 4
+    X = rng.normal(size=(200, 50))
+    X[:, :5] += 3 * rng.normal(size=(4, 5))[y]
+    found = FeatureSaliencyMixture(random_state=0, tol=1e-4).fit(X)
+    assert adjusted_rand_score(y, found.labels_) > 0.9
+    assert found.saliencies_[:5].mean() > 0.5 > 0.2 > found.saliencies_[5:].mean()
+    one = FeatureSaliencyMixture(1, random_state=0, tol=1e-4).fit(X)
+    assert 200 * (one.objective_ - found.objective_) > 300
+
+
+def test_noise_features_do_not_change_the_labels() -> None:
+    X, _ = four_gaussians(0)
+    few = FeatureSaliencyMixture(random_state=0).fit(X[:, :3]).labels_
+    many = FeatureSaliencyMixture(random_state=0).fit(X).labels_
+    assert adjusted_rand_score(few, many) > 0.98
+
+
+def test_noise_alone_is_one_component() -> None:
+    X = np.random.default_rng(0).normal(size=(400, 6))
+    model = FeatureSaliencyMixture(12, random_state=0).fit(X)
+    assert model.n_components_ == 1
+
+
+def test_order_and_scale_of_features_do_not_matter() -> None:
+    X, _ = four_gaussians(3, n_noise=3)
+    order, scale = np.array([3, 0, 4, 1, 2]), np.array([1e-3, 1.0, 50.0, 7.0, 1e4])
+    model = FeatureSaliencyMixture(8, random_state=0).fit(X)
+    turned = FeatureSaliencyMixture(8, random_state=0).fit((X * scale + 3)[:, order])
+    np.testing.assert_array_equal(turned.labels_, model.labels_)
+    np.testing.assert_allclose(turned.saliencies_, model.saliencies_[order], atol=1e-6)
+    shift = np.log(scale).sum()
+    assert turned.objective_ == pytest.approx(model.objective_ + shift, rel=1e-7)
+    np.testing.assert_allclose(
+        turned.score_samples((X * scale + 3)[:, order]),
+        model.score_samples(X) - np.log(scale).sum(),
+        rtol=1e-5,
+    )
+
+
+def test_a_minimum_of_components() -> None:
+    X = StandardScaler().fit_transform(load_wine().data)
+    for seed in range(3):
+        model = FeatureSaliencyMixture(10, min_components=3, random_state=seed).fit(X[::2])
+        assert model.n_components_ >= 3
+
+
+def test_constant_features_and_bad_parameters() -> None:
+    X, _ = four_gaussians(0, n_noise=1)
+    X = X[::4]
+    X[:, 2] = 1e5 + 0.1
+    with pytest.warns(ConvergenceWarning, match=r"saliency 0: \[2\]"):
+        model = FeatureSaliencyMixture(8, random_state=0).fit(X)
+    assert model.saliencies_[2] == 0
+    assert np.isfinite(model.score_samples(X)).all()
+    with pytest.raises(ValueError, match="feature_saliency=False has none"):
+        FeatureSaliencyMixture(feature_saliency=False, post_process=True).fit(X)
+    for bad in ({"count_features": "none"}, {"post_process": "yes"}, {"reg_covar": -1.0}):
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            FeatureSaliencyMixture(**bad).fit(X)
+
+
+# ------------------------------------------------------------------ post-processing
+
+
+def test_post_processing_keeps_the_components_and_raises_the_contrast() -> None:
+    X, y = four_gaussians(0, n_noise=4)
+    plain = FeatureSaliencyMixture(random_state=0, tol=1e-5).fit(X)
+    sharp = FeatureSaliencyMixture(post_process=True, random_state=0, tol=1e-5).fit(X)
+    assert sharp.n_components_ == plain.n_components_ == 4
+    assert sharp.objective_ == plain.objective_
+    assert adjusted_rand_score(y, sharp.labels_) > 0.95
+    assert sharp.saliencies_[:2].min() >= plain.saliencies_[:2].min() - 1e-6
+
+
+def test_partial_labels_of_classes_that_have_several_components() -> None:
+    X, y = four_gaussians(0, n_noise=2)
+    side = y // 2
+    labels = np.where(np.arange(800) % 20 == 0, side, -1)
+    model = FeatureSaliencyMixture(random_state=0, tol=1e-5).fit(X, labels)
+    assert model.n_components_ == 4
+    np.testing.assert_array_equal(model.classes_, [0, 1])
+    np.testing.assert_allclose(model.class_weights_.sum(axis=0), 1.0)
+    of_class = model.predict_proba(X) @ model.class_weights_.T
+    assert np.mean(of_class.argmax(axis=1) == side) > 0.99
+    untouched = FeatureSaliencyMixture(random_state=0, tol=1e-5, post_process=False).fit(X, labels)
+    assert not hasattr(untouched, "class_weights_")
+    assert untouched.objective_ == model.objective_
+    plain = FeatureSaliencyMixture(8, feature_saliency=False, random_state=0, tol=1e-4)
+    np.testing.assert_array_equal(plain.fit(X, labels).saliencies_, 1.0)
+
+
+def test_labels_of_components_are_the_limit_without_labels() -> None:
+    X, _ = four_gaussians(0, n_noise=2)
+    own = FeatureSaliencyMixture(random_state=0, tol=1e-5, post_process=True).fit(X)
+    labels = np.where(np.arange(800) % 10 > 0, own.labels_, -1)
+    told = FeatureSaliencyMixture(random_state=0, tol=1e-5).fit(X, labels)
+    np.testing.assert_allclose(told.class_weights_, np.eye(4), atol=0.02)
+    np.testing.assert_allclose(told.saliencies_, own.saliencies_, atol=0.05)
+    assert np.mean(told.labels_ == own.labels_) > 0.99
+
+
+# --- what it is made of ---
+
+
 def make(saliencies: Any, k: int = 3, seed: int = 0, **options: Any) -> SaliencyComponents:
     rng = np.random.default_rng(seed)
     d = len(saliencies)
@@ -48,15 +197,6 @@ def plain_parts(c: SaliencyComponents, X: np.ndarray) -> tuple[np.ndarray, np.nd
     own = norm.pdf(X[:, None], c.means, np.sqrt(c.variances))
     common = norm.pdf(X, c.common_means, np.sqrt(c.common_variances))
     return c.saliencies * own, np.broadcast_to(((1 - c.saliencies) * common)[:, None], own.shape)
-
-
-def four_gaussians(seed: int, n_noise: int = 8) -> tuple[np.ndarray, np.ndarray]:
-    """The data of section 4.4.1."""
-    rng = np.random.default_rng(seed)
-    y = np.repeat(np.arange(4), 200)
-    means = np.array([(0, 3), (1, 9), (6, 4), (7, 10)])
-    X = np.hstack([means[y], np.zeros((800, n_noise))]) + rng.normal(size=(800, 2 + n_noise))
-    return X, y
 
 
 # ------------------------------------------------------------------ densities
@@ -243,47 +383,7 @@ def test_saliencies_of_0_and_1_are_the_model_on_the_chosen_features() -> None:
     np.testing.assert_allclose(ours, softmax(theirs + plain.log_weights, axis=1), atol=1e-5)
 
 
-def test_without_saliencies_it_is_figueiredo_and_jain_with_diagonal_covariances() -> None:
-    X = StandardScaler().fit_transform(four_gaussians(1, n_noise=1)[0])
-    options = {"n_components": 9, "random_state": 3, "max_iter": 100, "tol": 1e-6}
-    saliency = FeatureSaliencyMixture(feature_saliency=False, **options).fit(X)
-    plain = MMLMixture(covariance_type="diag", **options).fit(X)
-    assert saliency.n_iter_ == plain.n_iter_
-    for name, values in plain.search_.items():
-        np.testing.assert_allclose(saliency.search_[name], values, rtol=1e-9)
-    np.testing.assert_allclose(saliency.means_, plain.means_, atol=1e-6)
-    np.testing.assert_array_equal(saliency.saliencies_, 1.0)
-
-
 # ------------------------------------------------------------------ the estimator
-
-
-def test_four_gaussians_among_noise() -> None:
-    for seed, k in ((0, 30), (1, 45)):  # the number to start from does not matter
-        X, y = four_gaussians(seed)
-        model = FeatureSaliencyMixture(k, random_state=seed).fit(X)
-        assert model.n_components_ == 4
-        assert adjusted_rand_score(y, model.labels_) > 0.95
-        assert model.saliencies_[:2].min() > 0.9
-        assert model.saliencies_[2:].max() < 0.2
-        np.testing.assert_array_equal(model.get_support(), np.arange(10) < 2)
-        assert model.get_support(threshold=0.0).all()
-        lengths = model.search_["message_length"]
-        assert len(X) * model.objective_ == pytest.approx(lengths.min())
-        assert np.all(np.diff(model.search_["n_components"]) < 0)
-
-
-def test_components_survive_until_saliencies_have_fallen() -> None:
-    # A component that pays for all features needs as many rows: there would be one or two.
-    rng = np.random.default_rng(0)
-    y = np.arange(200) % 4
-    X = rng.normal(size=(200, 50))
-    X[:, :5] += 3 * rng.normal(size=(4, 5))[y]
-    found = FeatureSaliencyMixture(random_state=0, tol=1e-4).fit(X)
-    assert adjusted_rand_score(y, found.labels_) > 0.9
-    assert found.saliencies_[:5].mean() > 0.5 > 0.2 > found.saliencies_[5:].mean()
-    one = FeatureSaliencyMixture(1, random_state=0, tol=1e-4).fit(X)
-    assert 200 * (one.objective_ - found.objective_) > 300
 
 
 def test_support_counts_features() -> None:
@@ -292,35 +392,6 @@ def test_support_counts_features() -> None:
     assert support == {"auto": 10, "all": 30, "salient": 3, "none": 0}
     assert make(rho[:5], counted="auto").support == 5
     assert make(np.full(30, 0.5), counted="auto").support == 30
-
-
-def test_noise_features_do_not_change_the_labels() -> None:
-    X, _ = four_gaussians(0)
-    few = FeatureSaliencyMixture(random_state=0).fit(X[:, :3]).labels_
-    many = FeatureSaliencyMixture(random_state=0).fit(X).labels_
-    assert adjusted_rand_score(few, many) > 0.98
-
-
-def test_noise_alone_is_one_component() -> None:
-    X = np.random.default_rng(0).normal(size=(400, 6))
-    model = FeatureSaliencyMixture(12, random_state=0).fit(X)
-    assert model.n_components_ == 1
-
-
-def test_order_and_scale_of_features_do_not_matter() -> None:
-    X, _ = four_gaussians(3, n_noise=3)
-    order, scale = np.array([3, 0, 4, 1, 2]), np.array([1e-3, 1.0, 50.0, 7.0, 1e4])
-    model = FeatureSaliencyMixture(8, random_state=0).fit(X)
-    turned = FeatureSaliencyMixture(8, random_state=0).fit((X * scale + 3)[:, order])
-    np.testing.assert_array_equal(turned.labels_, model.labels_)
-    np.testing.assert_allclose(turned.saliencies_, model.saliencies_[order], atol=1e-6)
-    shift = np.log(scale).sum()
-    assert turned.objective_ == pytest.approx(model.objective_ + shift, rel=1e-7)
-    np.testing.assert_allclose(
-        turned.score_samples((X * scale + 3)[:, order]),
-        model.score_samples(X) - np.log(scale).sum(),
-        rtol=1e-5,
-    )
 
 
 def test_density_of_the_fitted_model() -> None:
@@ -341,13 +412,6 @@ def test_density_of_the_fitted_model() -> None:
     assert set(labels) <= set(range(k))
 
 
-def test_a_minimum_of_components() -> None:
-    X = StandardScaler().fit_transform(load_wine().data)
-    for seed in range(3):
-        model = FeatureSaliencyMixture(10, min_components=3, random_state=seed).fit(X[::2])
-        assert model.n_components_ >= 3
-
-
 def test_rows_of_weight_two_count_as_two() -> None:
     X, _ = four_gaussians(0, n_noise=2)
     X = X[::4]
@@ -365,21 +429,6 @@ def test_rows_of_weight_two_count_as_two() -> None:
         by_rows.sweep(1)
         assert by_weight.length == pytest.approx(by_rows.length, rel=1e-10)
     np.testing.assert_allclose(by_weight.components.saliencies, by_rows.components.saliencies)
-
-
-def test_constant_features_and_bad_parameters() -> None:
-    X, _ = four_gaussians(0, n_noise=1)
-    X = X[::4]
-    X[:, 2] = 1e5 + 0.1
-    with pytest.warns(ConvergenceWarning, match=r"saliency 0: \[2\]"):
-        model = FeatureSaliencyMixture(8, random_state=0).fit(X)
-    assert model.saliencies_[2] == 0
-    assert np.isfinite(model.score_samples(X)).all()
-    with pytest.raises(ValueError, match="feature_saliency=False has none"):
-        FeatureSaliencyMixture(feature_saliency=False, post_process=True).fit(X)
-    for bad in ({"count_features": "none"}, {"post_process": "yes"}, {"reg_covar": -1.0}):
-        with pytest.raises(ValueError, match=next(iter(bad))):
-            FeatureSaliencyMixture(**bad).fit(X)
 
 
 # ------------------------------------------------------------------ post-processing
@@ -463,40 +512,3 @@ def test_class_weights_are_probabilities_of_classes() -> None:
     np.testing.assert_allclose(beta[:, 2], 0.5)  # no labelled row: as the classes are
     assert beta[0, 0] > 0.97
     assert beta[1, 1] == pytest.approx(0.8, abs=0.02)
-
-
-def test_post_processing_keeps_the_components_and_raises_the_contrast() -> None:
-    X, y = four_gaussians(0, n_noise=4)
-    plain = FeatureSaliencyMixture(random_state=0, tol=1e-5).fit(X)
-    sharp = FeatureSaliencyMixture(post_process=True, random_state=0, tol=1e-5).fit(X)
-    assert sharp.n_components_ == plain.n_components_ == 4
-    assert sharp.objective_ == plain.objective_
-    assert adjusted_rand_score(y, sharp.labels_) > 0.95
-    assert sharp.saliencies_[:2].min() >= plain.saliencies_[:2].min() - 1e-6
-
-
-def test_partial_labels_of_classes_that_have_several_components() -> None:
-    X, y = four_gaussians(0, n_noise=2)
-    side = y // 2
-    labels = np.where(np.arange(800) % 20 == 0, side, -1)
-    model = FeatureSaliencyMixture(random_state=0, tol=1e-5).fit(X, labels)
-    assert model.n_components_ == 4
-    np.testing.assert_array_equal(model.classes_, [0, 1])
-    np.testing.assert_allclose(model.class_weights_.sum(axis=0), 1.0)
-    of_class = model.predict_proba(X) @ model.class_weights_.T
-    assert np.mean(of_class.argmax(axis=1) == side) > 0.99
-    untouched = FeatureSaliencyMixture(random_state=0, tol=1e-5, post_process=False).fit(X, labels)
-    assert not hasattr(untouched, "class_weights_")
-    assert untouched.objective_ == model.objective_
-    plain = FeatureSaliencyMixture(8, feature_saliency=False, random_state=0, tol=1e-4)
-    np.testing.assert_array_equal(plain.fit(X, labels).saliencies_, 1.0)
-
-
-def test_labels_of_components_are_the_limit_without_labels() -> None:
-    X, _ = four_gaussians(0, n_noise=2)
-    own = FeatureSaliencyMixture(random_state=0, tol=1e-5, post_process=True).fit(X)
-    labels = np.where(np.arange(800) % 10 > 0, own.labels_, -1)
-    told = FeatureSaliencyMixture(random_state=0, tol=1e-5).fit(X, labels)
-    np.testing.assert_allclose(told.class_weights_, np.eye(4), atol=0.02)
-    np.testing.assert_allclose(told.saliencies_, own.saliencies_, atol=0.05)
-    assert np.mean(told.labels_ == own.labels_) > 0.99

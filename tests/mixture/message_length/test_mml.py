@@ -40,6 +40,108 @@ def three_clouds(seed: int, n: int = 200, d: int = 4, apart: float = 8.0) -> Any
     return rng.normal(size=(3 * n, d)) + apart * np.eye(d)[y], y
 
 
+# ------------------------------------------------------------------ the search
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_component_is_the_moments_of_the_data(kind: str) -> None:
+    X = np.random.default_rng(0).normal(size=(100, 3)) * [1, 2, 3] + 5
+    model = MMLMixture(1, covariance_type=kind).fit(X)
+    np.testing.assert_allclose(model.means_[0], X.mean(axis=0))
+    covariance = np.cov(X.T, ddof=0)
+    expected = {
+        "full": covariance[None],
+        "tied": covariance,
+        "diag": np.diag(covariance)[None],
+        "spherical": [np.trace(covariance) / 3],
+    }[kind]
+    np.testing.assert_allclose(model.covariances_, expected, rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_separated_clouds_are_counted(kind: str) -> None:
+    lengths = []
+    for seed in range(3):
+        X, y = three_clouds(1)
+        model = MMLMixture(12, covariance_type=kind, random_state=seed).fit(X)
+        assert model.n_components_ == 3
+        lengths.append(len(X) * model.objective_)
+        assert len({(a, b) for a, b in zip(model.labels_, y, strict=True)}) == 3
+    np.testing.assert_allclose(lengths, lengths[0], atol=1e-2)
+
+
+def test_iris_has_three_or_four_kinds() -> None:
+    found = [MMLMixture(random_state=s).fit(load_iris().data).n_components_ for s in range(3)]
+    assert set(found) <= {3, 4}
+
+
+def test_without_structure_one_component() -> None:
+    X = np.random.default_rng(2).normal(size=(300, 5))
+    assert MMLMixture(10, random_state=0).fit(X).n_components_ == 1
+
+
+def test_components_are_not_removed_below_the_minimum() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = MMLMixture(6, min_components=4, random_state=0).fit(X)
+    assert model.n_components_ >= 4
+    assert np.isfinite(model.search_["message_length"]).all()
+
+
+def test_rows_on_disk(tmp_path: Any) -> None:
+    X, _ = three_clouds(0, n=60)
+    np.save(tmp_path / "rows.npy", X)
+    rows = engine.open_rows(tmp_path / "rows.npy", memory_budget=4_000)
+    disk = MMLMixture(6, random_state=0).fit(rows)
+    memory = MMLMixture(6, random_state=0).fit(X)
+    np.testing.assert_array_equal(disk.labels_, memory.labels_)
+    np.testing.assert_allclose(disk.means_, memory.means_)
+
+
+def test_bad_parameters() -> None:
+    X, _ = three_clouds(0, n=10, d=3)
+    with pytest.raises(ValueError, match="min_components=4 must not exceed n_components=2"):
+        MMLMixture(2, min_components=4).fit(X)
+    with pytest.raises(ValueError, match="covariance_type"):
+        MMLMixture(covariance_type="round").fit(X)
+    with pytest.raises(ValueError, match="reg_covar"):
+        MMLMixture(reg_covar=0.0).fit(X)
+    with pytest.raises(ValueError, match="n_init"):
+        MMLMixture(n_init=0).fit(X)
+    with pytest.warns(ConvergenceWarning, match="30 rows are too few for 20 components"):
+        MMLMixture(20, min_components=20, random_state=0).fit(X)
+    model = MMLMixture(3, random_state=0).fit(X, constraints=Constraints([(0, 29)], n_samples=30))
+    assert model.n_violations_ == int(model.labels_[0] != model.labels_[29])
+
+
+def test_duplicates_and_constant_features_give_no_nan() -> None:
+    X = np.repeat([[0.0, 1.0, 7.0], [5.0, 1.0, 7.0]], 30, axis=0)
+    for kind in KINDS:
+        model = MMLMixture(covariance_type=kind, random_state=0).fit(X)
+        assert np.isfinite(model.covariances_).all()
+        assert np.isfinite(model.score_samples(X)).all()
+        assert model.n_components_ == 2
+
+
+@pytest.mark.parametrize("method", [MMLMixture, FeatureSaliencyMixture])
+def test_the_unit_of_weights_does_not_matter(method: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(center, 1, (60, 2)) for center in (0, 4, 8)])
+    weights = rng.integers(0, 4, len(X)).astype(float)
+    settings = {"n_components": 8, "random_state": 0, "tol": 1e-4}
+    one = method(**settings).fit(X, sample_weight=weights)
+    for unit in (0.01, 64.0):
+        other = method(**settings).fit(X, sample_weight=unit * weights)
+        assert other.n_components_ == one.n_components_
+        np.testing.assert_allclose(other.means_, one.means_, rtol=1e-6)
+        assert other.objective_ == pytest.approx(one.objective_)
+    plain = method(**settings).fit(X)
+    same = method(**settings).fit(X, sample_weight=np.full(len(X), 7.0))
+    np.testing.assert_allclose(same.means_, plain.means_, rtol=1e-6)
+
+
+# --- what it is made of ---
+
+
 def start(X: np.ndarray, k: int, kind: str, seed: int = 0) -> Any:
     rows = np.random.default_rng(seed).choice(len(X), size=k, replace=False)
     return round_gaussians(
@@ -203,43 +305,6 @@ def test_covariances_at_the_floor_are_the_most_likely_ones() -> None:
         assert likelihood(other) <= likelihood(bounded) + 1e-12
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_one_component_is_the_moments_of_the_data(kind: str) -> None:
-    X = np.random.default_rng(0).normal(size=(100, 3)) * [1, 2, 3] + 5
-    model = MMLMixture(1, covariance_type=kind).fit(X)
-    np.testing.assert_allclose(model.means_[0], X.mean(axis=0))
-    covariance = np.cov(X.T, ddof=0)
-    expected = {
-        "full": covariance[None],
-        "tied": covariance,
-        "diag": np.diag(covariance)[None],
-        "spherical": [np.trace(covariance) / 3],
-    }[kind]
-    np.testing.assert_allclose(model.covariances_, expected, rtol=1e-8, atol=1e-12)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_separated_clouds_are_counted(kind: str) -> None:
-    lengths = []
-    for seed in range(3):
-        X, y = three_clouds(1)
-        model = MMLMixture(12, covariance_type=kind, random_state=seed).fit(X)
-        assert model.n_components_ == 3
-        lengths.append(len(X) * model.objective_)
-        assert len({(a, b) for a, b in zip(model.labels_, y, strict=True)}) == 3
-    np.testing.assert_allclose(lengths, lengths[0], atol=1e-2)
-
-
-def test_iris_has_three_or_four_kinds() -> None:
-    found = [MMLMixture(random_state=s).fit(load_iris().data).n_components_ for s in range(3)]
-    assert set(found) <= {3, 4}
-
-
-def test_without_structure_one_component() -> None:
-    X = np.random.default_rng(2).normal(size=(300, 5))
-    assert MMLMixture(10, random_state=0).fit(X).n_components_ == 1
-
-
 def test_components_of_rows_in_a_line_are_removed() -> None:
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(size=(60, 2)), 9 + 1e-6 * rng.normal(size=(3, 2))])
@@ -263,13 +328,6 @@ def test_path_over_the_number_of_components() -> None:
     assert lengths.min() == pytest.approx(expected, rel=1e-9)
 
 
-def test_components_are_not_removed_below_the_minimum() -> None:
-    X = np.random.default_rng(0).normal(size=(60, 3))
-    model = MMLMixture(6, min_components=4, random_state=0).fit(X)
-    assert model.n_components_ >= 4
-    assert np.isfinite(model.search_["message_length"]).all()
-
-
 def test_a_row_of_weight_two_counts_as_two() -> None:
     X, _ = three_clouds(0, n=30, d=3)
     times = np.random.default_rng(0).integers(1, 4, size=len(X))
@@ -279,16 +337,6 @@ def test_a_row_of_weight_two_counts_as_two() -> None:
     by_rows = search_components(repeated, first, np.full(5, 0.2), max_iter=30)
     lengths = [each.table["message_length"] for each in (by_weight, by_rows)]
     np.testing.assert_allclose(lengths[0], lengths[1], rtol=1e-9)
-
-
-def test_rows_on_disk(tmp_path: Any) -> None:
-    X, _ = three_clouds(0, n=60)
-    np.save(tmp_path / "rows.npy", X)
-    rows = engine.open_rows(tmp_path / "rows.npy", memory_budget=4_000)
-    disk = MMLMixture(6, random_state=0).fit(rows)
-    memory = MMLMixture(6, random_state=0).fit(X)
-    np.testing.assert_array_equal(disk.labels_, memory.labels_)
-    np.testing.assert_allclose(disk.means_, memory.means_)
 
 
 def test_an_interruption_keeps_the_best_so_far(monkeypatch: Any) -> None:
@@ -311,31 +359,6 @@ def test_an_interruption_keeps_the_best_so_far(monkeypatch: Any) -> None:
     assert model.labels_.shape == (150,)
 
 
-def test_bad_parameters() -> None:
-    X, _ = three_clouds(0, n=10, d=3)
-    with pytest.raises(ValueError, match="min_components=4 must not exceed n_components=2"):
-        MMLMixture(2, min_components=4).fit(X)
-    with pytest.raises(ValueError, match="covariance_type"):
-        MMLMixture(covariance_type="round").fit(X)
-    with pytest.raises(ValueError, match="reg_covar"):
-        MMLMixture(reg_covar=0.0).fit(X)
-    with pytest.raises(ValueError, match="n_init"):
-        MMLMixture(n_init=0).fit(X)
-    with pytest.warns(ConvergenceWarning, match="30 rows are too few for 20 components"):
-        MMLMixture(20, min_components=20, random_state=0).fit(X)
-    model = MMLMixture(3, random_state=0).fit(X, constraints=Constraints([(0, 29)], n_samples=30))
-    assert model.n_violations_ == int(model.labels_[0] != model.labels_[29])
-
-
-def test_duplicates_and_constant_features_give_no_nan() -> None:
-    X = np.repeat([[0.0, 1.0, 7.0], [5.0, 1.0, 7.0]], 30, axis=0)
-    for kind in KINDS:
-        model = MMLMixture(covariance_type=kind, random_state=0).fit(X)
-        assert np.isfinite(model.covariances_).all()
-        assert np.isfinite(model.score_samples(X)).all()
-        assert model.n_components_ == 2
-
-
 @pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
 def test_criteria_of_a_fitted_mixture(kind: str) -> None:
     X = np.random.default_rng(0).normal(size=(200, 3))
@@ -346,20 +369,3 @@ def test_criteria_of_a_fitted_mixture(kind: str) -> None:
     assert model.mdl(X) == pytest.approx(model.bic(X) / 2)
     assert model.bic(X) == pytest.approx(bic(likelihood, 2 * own + shared + 1, 200))
     assert model.mml(X) == pytest.approx(mml(likelihood, model.weights_, own, 200, shared=shared))
-
-
-@pytest.mark.parametrize("method", [MMLMixture, FeatureSaliencyMixture])
-def test_the_unit_of_weights_does_not_matter(method: Any) -> None:
-    rng = np.random.default_rng(0)
-    X = np.vstack([rng.normal(center, 1, (60, 2)) for center in (0, 4, 8)])
-    weights = rng.integers(0, 4, len(X)).astype(float)
-    settings = {"n_components": 8, "random_state": 0, "tol": 1e-4}
-    one = method(**settings).fit(X, sample_weight=weights)
-    for unit in (0.01, 64.0):
-        other = method(**settings).fit(X, sample_weight=unit * weights)
-        assert other.n_components_ == one.n_components_
-        np.testing.assert_allclose(other.means_, one.means_, rtol=1e-6)
-        assert other.objective_ == pytest.approx(one.objective_)
-    plain = method(**settings).fit(X)
-    same = method(**settings).fit(X, sample_weight=np.full(len(X), 7.0))
-    np.testing.assert_allclose(same.means_, plain.means_, rtol=1e-6)

@@ -26,6 +26,82 @@ from sidelight.mixture.som._soft import SoftQuantization, implied_mixture
 X = rows_of("spherical", 120)
 
 
+# ------------------------------------------------------------------ Kohonen
+
+
+def test_centers_lie_within_the_rows_and_do_not_depend_on_their_order() -> None:
+    for algorithm in ("batch", "online"):
+        model = KohonenMap((4, 4), method=algorithm, random_state=0).fit(X)  # type: ignore[arg-type]
+        assert (model.means_ >= X.min(axis=0)).all()
+        assert (model.means_ <= X.max(axis=0)).all()
+    one = KohonenMap((4, 4)).fit(X)
+    other = KohonenMap((4, 4)).fit(X[::-1])
+    np.testing.assert_allclose(one.means_, other.means_, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("algorithm", ["batch", "online"])
+def test_square_unfolds_without_twists(algorithm: str) -> None:
+    rows = np.random.default_rng(1).uniform(size=(400, 2))
+    model = KohonenMap((6, 6), method=algorithm, n_epochs=30, random_state=0).fit(rows)  # type: ignore[arg-type]
+    corner = model.means_.reshape(6, 6, 2)
+    across, up = np.diff(corner, axis=1)[:-1], np.diff(corner, axis=0)[:, :-1]
+    orientation = across[..., 0] * up[..., 1] - across[..., 1] * up[..., 0]
+    assert (np.sign(orientation) == np.sign(orientation[0, 0])).all()
+    assert model.topographic_error_ < 0.05
+
+
+def test_shrinking_after_convergence_ends_with_winners_that_stay() -> None:
+    model = KohonenMap((3, 3), n_epochs=None, max_iter=50).fit(X)
+    assert model.converged_
+    with pytest.raises(SidelightError, match="number of passes"):
+        KohonenMap((3, 3), method="online", n_epochs=None).fit(X)
+
+
+# ------------------------------------------------------------------ soft
+
+
+def test_soft_map_takes_the_temperature_that_is_given() -> None:
+    model = SoftTopographicMap((3, 3), beta=0.7).fit(X)
+    assert model.beta_ == 0.7
+    assert model.search_["beta"][-1] == 0.7
+    assert (np.diff(model.search_["beta"]) > 0).all()
+
+
+# ------------------------------------------------------------------ generative
+
+
+def test_generative_map_recovers_a_sheet() -> None:
+    rng = np.random.default_rng(0)
+    t = rng.uniform(-1, 1, size=(400, 2))
+    rows = np.column_stack([t, t[:, 0] ** 2]) + 0.02 * rng.normal(size=(400, 3))
+    model = GenerativeTopographicMap((10, 10)).fit(rows)
+    error = np.linalg.norm(model.inverse_transform(model.transform(rows)) - rows, axis=1)
+    plane = GaussianMixture(1).fit(rows).score(rows)
+    assert model.score_samples(rows).mean() > plane
+    assert error.mean() < 0.1
+
+
+def test_numbers_of_bumps_are_those_of_the_axes() -> None:
+    with pytest.raises(SidelightError, match="n_basis has 1"):
+        GenerativeTopographicMap((4, 4), n_basis=(3,)).fit(X)
+
+
+# ------------------------------------------------------------------ probabilistic
+
+
+@pytest.mark.parametrize("component", ["spherical", "diag", "full"])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_probabilistic_map_predicts_what_it_fitted(component: str, missing: float) -> None:
+    rows = rows_of("full", 90, missing=missing)
+    model = ProbabilisticMap((3,), covariance_type=component, cooling=1.5).fit(rows)  # type: ignore[arg-type]
+    assert np.isfinite(model.embedding_).all()
+    assert model.history_[-1] == model.objective_
+    np.testing.assert_array_equal(model.predict(rows), model.winners_)
+
+
+# --- what it is made of ---
+
+
 def squares(rows: np.ndarray, centers: np.ndarray) -> np.ndarray:
     return ((rows[:, None] - centers) ** 2).sum(axis=2)
 
@@ -65,16 +141,6 @@ def test_batch_map_at_rate_zero_has_all_centers_at_the_mean() -> None:
     np.testing.assert_allclose(means, np.tile(X.mean(axis=0), (5, 1)), atol=1e-12)
 
 
-def test_centers_lie_within_the_rows_and_do_not_depend_on_their_order() -> None:
-    for algorithm in ("batch", "online"):
-        model = KohonenMap((4, 4), method=algorithm, random_state=0).fit(X)  # type: ignore[arg-type]
-        assert (model.means_ >= X.min(axis=0)).all()
-        assert (model.means_ <= X.max(axis=0)).all()
-    one = KohonenMap((4, 4)).fit(X)
-    other = KohonenMap((4, 4)).fit(X[::-1])
-    np.testing.assert_allclose(one.means_, other.means_, rtol=1e-8, atol=1e-10)
-
-
 def test_missing_values_leave_distances_and_means_to_the_others() -> None:
     rows = rows_of("spherical", 60, missing=0.3)
     batch = BatchMap(rows, np.nanmean(rows, axis=0), Grid((3,)))
@@ -110,24 +176,6 @@ def test_online_map_of_one_pass_is_its_formula() -> None:
         share = step * np.exp(-rate * nodes.squared_distances[winner])
         means = means + share[:, None] * (row - means)
     np.testing.assert_allclose(model.means_, means, rtol=1e-8)
-
-
-@pytest.mark.parametrize("algorithm", ["batch", "online"])
-def test_square_unfolds_without_twists(algorithm: str) -> None:
-    rows = np.random.default_rng(1).uniform(size=(400, 2))
-    model = KohonenMap((6, 6), method=algorithm, n_epochs=30, random_state=0).fit(rows)  # type: ignore[arg-type]
-    corner = model.means_.reshape(6, 6, 2)
-    across, up = np.diff(corner, axis=1)[:-1], np.diff(corner, axis=0)[:, :-1]
-    orientation = across[..., 0] * up[..., 1] - across[..., 1] * up[..., 0]
-    assert (np.sign(orientation) == np.sign(orientation[0, 0])).all()
-    assert model.topographic_error_ < 0.05
-
-
-def test_shrinking_after_convergence_ends_with_winners_that_stay() -> None:
-    model = KohonenMap((3, 3), n_epochs=None, max_iter=50).fit(X)
-    assert model.converged_
-    with pytest.raises(SidelightError, match="number of passes"):
-        KohonenMap((3, 3), method="online", n_epochs=None).fit(X)
 
 
 # ------------------------------------------------------------------ soft
@@ -181,13 +229,6 @@ def test_cold_soft_map_without_neighbors_is_k_means() -> None:
     np.testing.assert_allclose(moved, expected, rtol=1e-6, atol=1e-8)
 
 
-def test_soft_map_takes_the_temperature_that_is_given() -> None:
-    model = SoftTopographicMap((3, 3), beta=0.7).fit(X)
-    assert model.beta_ == 0.7
-    assert model.search_["beta"][-1] == 0.7
-    assert (np.diff(model.search_["beta"]) > 0).all()
-
-
 # ------------------------------------------------------------------ generative
 
 
@@ -226,28 +267,12 @@ def test_generative_map_never_loses_and_its_step_solves_the_equations() -> None:
     np.testing.assert_allclose(gradient, 0, atol=1e-9)
 
 
-def test_generative_map_recovers_a_sheet() -> None:
-    rng = np.random.default_rng(0)
-    t = rng.uniform(-1, 1, size=(400, 2))
-    rows = np.column_stack([t, t[:, 0] ** 2]) + 0.02 * rng.normal(size=(400, 3))
-    model = GenerativeTopographicMap((10, 10)).fit(rows)
-    error = np.linalg.norm(model.inverse_transform(model.transform(rows)) - rows, axis=1)
-    plane = GaussianMixture(1).fit(rows).score(rows)
-    assert model.score_samples(rows).mean() > plane
-    assert error.mean() < 0.1
-
-
 def test_periodic_bumps_meet_at_the_seam() -> None:
     nodes = Grid((8,), periodic=True)
     basis = make_basis(nodes, (4,), 1.0)
     period = nodes.periods / nodes.scale
     places = np.linspace(-1, 1, 7)[:, None]
     np.testing.assert_allclose(basis(places), basis(places + period), atol=1e-12)
-
-
-def test_numbers_of_bumps_are_those_of_the_axes() -> None:
-    with pytest.raises(SidelightError, match="n_basis has 1"):
-        GenerativeTopographicMap((4, 4), n_basis=(3,)).fit(X)
 
 
 # ------------------------------------------------------------------ probabilistic
@@ -280,10 +305,6 @@ def test_probabilistic_map_does_not_lose_within_a_stage(component: str, missing:
         now = steps.evaluate(Grid((3,)).neighborhood(1.0), components, None)
         assert now.objective <= last + 1e-10
         last, components = now.objective, steps.update(now)
-    model = ProbabilisticMap((3,), covariance_type=component, cooling=1.5).fit(rows)  # type: ignore[arg-type]
-    assert np.isfinite(model.embedding_).all()
-    assert model.history_[-1] == model.objective_
-    np.testing.assert_array_equal(model.predict(rows), model.winners_)
 
 
 def test_hard_probabilistic_map_is_classification_em() -> None:

@@ -73,52 +73,6 @@ def test_winners_are_those_of_an_enumeration(family: str, missing: float) -> Non
         assert values[winner] == pytest.approx(max(values), rel=1e-10)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_sums_by_winner_are_those_with_responsibilities(family: str) -> None:
-    rows = rows_of(family)
-    nodes = make_nodes(rows, family)
-    now = nodes.steps.e_step(nodes.parameters, nodes.stage(1.0))
-    resp = now.neighborhood.shares[now.winners]
-    for part, table, found in zip(
-        nodes.parameters.parts, nodes.tables, now.statistics, strict=True
-    ):
-        assert is_linear(part)
-        features = part.features(table)
-        features = features.toarray() if hasattr(features, "toarray") else features
-        np.testing.assert_allclose(found[0], resp.sum(axis=0), rtol=1e-10)
-        np.testing.assert_allclose(found[1], resp.T @ features, rtol=1e-8, atol=1e-9)
-
-
-def test_all_distributions_instead_of_neighborhoods_give_plain_em() -> None:
-    """With every posterior among the candidates each row takes its own: that is EM."""
-    rows = rows_of("diag", 60)
-    nodes = make_nodes(rows, "diag", (3,), learn_weights=True)
-    parameters = nodes.parameters
-    (start,) = parameters.parts
-    steps = 5
-    for _ in range(steps):
-        posterior = softmax(nodes.joint(parameters), axis=1)
-        entropy = -xlogy(posterior, posterior).sum(axis=1)
-        now = nodes.steps.e_step(parameters, GridNeighborhood(0.0, posterior, entropy))
-        np.testing.assert_array_equal(now.winners, np.arange(len(rows)))
-        assert now.bound == pytest.approx(nodes.steps.log_likelihood(parameters), rel=1e-10)
-        parameters = nodes.steps.m_step(now)
-    with pytest.warns(UserWarning, match="did not converge"):
-        model = GaussianMixture(
-            3,
-            covariance_type="diag",
-            reg_covar=0.0,
-            tol=0.0,
-            max_iter=steps,
-            weights_init=np.exp(nodes.parameters.log_weights),
-            means_init=start.means,
-            precisions_init=1 / start.covariances,
-        ).fit(rows)
-    np.testing.assert_allclose(parameters.parts[0].means, model.means_, rtol=1e-8)
-    np.testing.assert_allclose(parameters.parts[0].covariances, model.covariances_, rtol=1e-8)
-    np.testing.assert_allclose(np.exp(parameters.log_weights), model.weights_, rtol=1e-8)
-
-
 def test_hard_winners_are_steps_of_k_means() -> None:
     rows = rows_of("spherical")
     nodes = make_nodes(rows, "spherical")
@@ -206,6 +160,69 @@ def test_sparse_search_ends_as_high_as_the_exact_one() -> None:
     assert sparse - constant == pytest.approx(exact - constant, rel=0.01)
 
 
+@pytest.mark.parametrize("family", ["spherical", "bernoulli", "mixed"])
+def test_weights_count_like_repeated_rows(family: str) -> None:
+    rows = rows_of(family, 40)
+    weights = np.random.default_rng(0).integers(1, 4, 40)
+    name = {"mixed": "mixed"}.get(family, family)
+    options = {"component": name}
+    if name == "mixed":
+        options["blocks"] = [("spherical", [0, 1]), ("bernoulli", [2]), ("categorical", [3])]
+    weighted = SelfOrganizingMixture((3,), **options).fit(rows, sample_weight=weights)
+    repeated = SelfOrganizingMixture((3,), **options).fit(np.repeat(rows, weights, axis=0))
+    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-8)
+    np.testing.assert_allclose(weighted.means_, repeated.means_, rtol=1e-6, atol=1e-8)
+
+
+# --- what it is made of ---
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_sums_by_winner_are_those_with_responsibilities(family: str) -> None:
+    rows = rows_of(family)
+    nodes = make_nodes(rows, family)
+    now = nodes.steps.e_step(nodes.parameters, nodes.stage(1.0))
+    resp = now.neighborhood.shares[now.winners]
+    for part, table, found in zip(
+        nodes.parameters.parts, nodes.tables, now.statistics, strict=True
+    ):
+        assert is_linear(part)
+        features = part.features(table)
+        features = features.toarray() if hasattr(features, "toarray") else features
+        np.testing.assert_allclose(found[0], resp.sum(axis=0), rtol=1e-10)
+        np.testing.assert_allclose(found[1], resp.T @ features, rtol=1e-8, atol=1e-9)
+
+
+def test_all_distributions_instead_of_neighborhoods_give_plain_em() -> None:
+    """With every posterior among the candidates each row takes its own: that is EM."""
+    rows = rows_of("diag", 60)
+    nodes = make_nodes(rows, "diag", (3,), learn_weights=True)
+    parameters = nodes.parameters
+    (start,) = parameters.parts
+    steps = 5
+    for _ in range(steps):
+        posterior = softmax(nodes.joint(parameters), axis=1)
+        entropy = -xlogy(posterior, posterior).sum(axis=1)
+        now = nodes.steps.e_step(parameters, GridNeighborhood(0.0, posterior, entropy))
+        np.testing.assert_array_equal(now.winners, np.arange(len(rows)))
+        assert now.bound == pytest.approx(nodes.steps.log_likelihood(parameters), rel=1e-10)
+        parameters = nodes.steps.m_step(now)
+    with pytest.warns(UserWarning, match="did not converge"):
+        model = GaussianMixture(
+            3,
+            covariance_type="diag",
+            reg_covar=0.0,
+            tol=0.0,
+            max_iter=steps,
+            weights_init=np.exp(nodes.parameters.log_weights),
+            means_init=start.means,
+            precisions_init=1 / start.covariances,
+        ).fit(rows)
+    np.testing.assert_allclose(parameters.parts[0].means, model.means_, rtol=1e-8)
+    np.testing.assert_allclose(parameters.parts[0].covariances, model.covariances_, rtol=1e-8)
+    np.testing.assert_allclose(np.exp(parameters.log_weights), model.weights_, rtol=1e-8)
+
+
 def test_a_different_numbering_of_the_nodes_changes_nothing() -> None:
     rows = rows_of("spherical")
     nodes = make_nodes(rows, "spherical", (2, 3))
@@ -221,17 +238,3 @@ def test_a_different_numbering_of_the_nodes_changes_nothing() -> None:
     two = nodes.steps.e_step(moved, other)
     np.testing.assert_array_equal(order[two.winners], one.winners)
     assert two.bound == pytest.approx(one.bound, rel=1e-12)
-
-
-@pytest.mark.parametrize("family", ["spherical", "bernoulli", "mixed"])
-def test_weights_count_like_repeated_rows(family: str) -> None:
-    rows = rows_of(family, 40)
-    weights = np.random.default_rng(0).integers(1, 4, 40)
-    name = {"mixed": "mixed"}.get(family, family)
-    options = {"component": name}
-    if name == "mixed":
-        options["blocks"] = [("spherical", [0, 1]), ("bernoulli", [2]), ("categorical", [3])]
-    weighted = SelfOrganizingMixture((3,), **options).fit(rows, sample_weight=weights)
-    repeated = SelfOrganizingMixture((3,), **options).fit(np.repeat(rows, weights, axis=0))
-    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-8)
-    np.testing.assert_allclose(weighted.means_, repeated.means_, rtol=1e-6, atol=1e-8)

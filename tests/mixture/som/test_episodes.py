@@ -133,17 +133,6 @@ def test_nodes_learn_the_frequencies_of_shifted_windows() -> None:
     assert shares.min() > 0.95
 
 
-def test_blocks_begin_with_an_episode() -> None:
-    episodes = np.sort(np.random.default_rng(0).integers(0, 3000, 20_000))
-    starts = np.flatnonzero(np.append(True, np.diff(episodes) != 0))
-    rows = EpisodeRows(np.zeros((20_000, 60)), starts)
-    assert len(rows.blocks) > 1
-    assert rows.blocks[0][0] == 0
-    assert rows.blocks[-1][1] == 20_000
-    assert {start for start, _ in rows.blocks} <= set(starts.tolist())
-    assert all(a[1] == b[0] for a, b in zip(rows.blocks[:-1], rows.blocks[1:], strict=True))
-
-
 def test_any_number_of_threads_and_blocks() -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(20_000, 30))
@@ -154,3 +143,17 @@ def test_any_number_of_threads_and_blocks() -> None:
             model = SelfOrganizingMixture((3,), cooling=3.0, max_iter=3, tol=1.0)
             found.append(model.fit(rows, constraints=known).means_)
     np.testing.assert_array_equal(*found)
+
+
+# --- what it is made of ---
+
+
+def test_blocks_begin_with_an_episode() -> None:
+    episodes = np.sort(np.random.default_rng(0).integers(0, 3000, 20_000))
+    starts = np.flatnonzero(np.append(True, np.diff(episodes) != 0))
+    rows = EpisodeRows(np.zeros((20_000, 60)), starts)
+    assert len(rows.blocks) > 1
+    assert rows.blocks[0][0] == 0
+    assert rows.blocks[-1][1] == 20_000
+    assert {start for start, _ in rows.blocks} <= set(starts.tolist())
+    assert all(a[1] == b[0] for a, b in zip(rows.blocks[:-1], rows.blocks[1:], strict=True))

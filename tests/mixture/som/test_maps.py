@@ -65,20 +65,6 @@ def test_errors_are_those_of_their_definitions() -> None:
     assert shared.quantization_error_ == pytest.approx(distances.min(axis=1).mean())
 
 
-@pytest.mark.parametrize("bits", [0.5, 2.0, 3.5, 10.0])
-def test_tempered_posteriors_have_the_entropy_that_was_asked_for(bits: float) -> None:
-    joint = np.random.default_rng(0).normal(scale=5000, size=(30, 16))
-    joint[0] = 0.0  # as wide as can be
-    shares = temper(joint, bits)
-    entropy = -xlogy(shares, shares).sum(axis=1) / np.log(2)
-    np.testing.assert_allclose(entropy[1:], min(bits, 4.0), atol=1e-6)
-    assert entropy[0] == pytest.approx(4.0)
-    # A power of the posterior: logarithms are proportional.
-    logs = np.log(np.maximum(shares[5], 1e-300))
-    fitted = np.polyfit(joint[5] - joint[5].max(), logs - logs.max(), 1)
-    assert 0 < fitted[0] <= 1 if bits < 4 else fitted[0] == pytest.approx(0, abs=1e-6)
-
-
 def test_wide_posteriors_are_shown_as_they_are(som: SelfOrganizingMixture) -> None:
     np.testing.assert_allclose(som.transform_for_display(X, entropy_bits=0.0), som.transform(X))
     spread = som.transform_for_display(X, entropy_bits=3.0)
@@ -132,15 +118,6 @@ def test_blocks_are_columns_by_name_or_number() -> None:
     assert [p.shape for p in one.category_probabilities_] == [(3, len(np.unique(rows[:, 3])))]
 
 
-def test_families_by_default_are_those_of_the_values() -> None:
-    rows = rows_of("mixed", 80)
-    assert [(f, c.tolist()) for f, c in default_blocks(rows)] == [
-        ("diag", [0, 1]),
-        ("categorical", [2, 3]),
-    ]
-    assert SelfOrganizingMixture((3,), component="mixed").fit(rows).embedding_.shape == (80, 1)
-
-
 @pytest.mark.parametrize(
     ("blocks", "words"),
     [
@@ -192,3 +169,29 @@ def test_words_of_topics_on_a_ring_find_their_neighbors() -> None:
     apart = np.abs(np.angle(np.exp(1j * (angle[1:] - angle[:-1]))))
     assert np.median(apart) < 0.5
     assert np.abs(np.angle(np.exp(1j * (angle[:30] - angle[30:])))).mean() > 1.5
+
+
+# --- what it is made of ---
+
+
+@pytest.mark.parametrize("bits", [0.5, 2.0, 3.5, 10.0])
+def test_tempered_posteriors_have_the_entropy_that_was_asked_for(bits: float) -> None:
+    joint = np.random.default_rng(0).normal(scale=5000, size=(30, 16))
+    joint[0] = 0.0  # as wide as can be
+    shares = temper(joint, bits)
+    entropy = -xlogy(shares, shares).sum(axis=1) / np.log(2)
+    np.testing.assert_allclose(entropy[1:], min(bits, 4.0), atol=1e-6)
+    assert entropy[0] == pytest.approx(4.0)
+    # A power of the posterior: logarithms are proportional.
+    logs = np.log(np.maximum(shares[5], 1e-300))
+    fitted = np.polyfit(joint[5] - joint[5].max(), logs - logs.max(), 1)
+    assert 0 < fitted[0] <= 1 if bits < 4 else fitted[0] == pytest.approx(0, abs=1e-6)
+
+
+def test_families_by_default_are_those_of_the_values() -> None:
+    rows = rows_of("mixed", 80)
+    assert [(f, c.tolist()) for f, c in default_blocks(rows)] == [
+        ("diag", [0, 1]),
+        ("categorical", [2, 3]),
+    ]
+    assert SelfOrganizingMixture((3,), component="mixed").fit(rows).embedding_.shape == (80, 1)

@@ -136,14 +136,6 @@ def test_categories_are_filled_by_the_most_probable_one_given_the_partner() -> N
     assert np.mean(alone.impute(holes)[:, 1] == rows[:, 1]) < 0.95
 
 
-def test_pairs_are_those_of_most_information() -> None:
-    rng = np.random.default_rng(0)
-    a, b, c = (rng.integers(0, 3, 500) for _ in range(3))
-    noisy = np.where(rng.uniform(size=500) < 0.2, rng.integers(0, 3, 500), b)
-    codes = np.column_stack([a, b, c, a, noisy])
-    assert pair_by_information(codes) == [(0, 3), (1, 4), (2,)]
-
-
 def test_rows_without_any_value_are_placed_by_the_weights() -> None:
     rows = rows_of("full", 60)
     rows[5] = np.nan
@@ -176,6 +168,17 @@ def test_missing_at_random_leaves_the_means_where_they_are() -> None:
     full = SelfOrganizingMixture((1,), component="full").fit(holes)
     np.testing.assert_allclose(full.means_, 0, atol=4 / np.sqrt(2000))
     np.testing.assert_allclose(full.covariances_[0], np.cov(rows.T), atol=0.1)
+
+
+# --- what it is made of ---
+
+
+def test_pairs_are_those_of_most_information() -> None:
+    rng = np.random.default_rng(0)
+    a, b, c = (rng.integers(0, 3, 500) for _ in range(3))
+    noisy = np.where(rng.uniform(size=500) < 0.2, rng.integers(0, 3, 500), b)
+    codes = np.column_stack([a, b, c, a, noisy])
+    assert pair_by_information(codes) == [(0, 3), (1, 4), (2,)]
 
 
 def test_members_of_marginals_are_the_cells_with_their_value() -> None:

@@ -150,6 +150,20 @@ def test_refinement_never_raises_the_loss(seed: int) -> None:
         assert np.all(np.diff(history) <= 1e-12)
 
 
+def test_a_saved_model_does_not_hold_the_rows() -> None:
+    X, _ = people(3000)
+    model = Anonymizer(5, random_state=0).fit(X)
+    for column in model._encoded.columns:
+        assert len(column.codes) == 0
+    for array in (model._encoded.arrays[0], model._encoded.arrays[1]):
+        assert len(array) == 0
+        assert array.base is None
+    assert model.predict(X[:50]).shape == (50,)
+
+
+# --- what it is made of ---
+
+
 def test_a_broken_search_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The count of the published table does not trust the search."""
     from sidelight.privacy.anonymizer import _partition
@@ -169,14 +183,3 @@ def test_a_broken_search_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_partition, "MAX_PASSES", 1)
     with pytest.raises(RuntimeError, match="fewer than k=5"):
         Anonymizer(5, random_state=0).fit(X)
-
-
-def test_a_saved_model_does_not_hold_the_rows() -> None:
-    X, _ = people(3000)
-    model = Anonymizer(5, random_state=0).fit(X)
-    for column in model._encoded.columns:
-        assert len(column.codes) == 0
-    for array in (model._encoded.arrays[0], model._encoded.arrays[1]):
-        assert len(array) == 0
-        assert array.base is None
-    assert model.predict(X[:50]).shape == (50,)

@@ -19,53 +19,6 @@ from sidelight.privacy import Anonymizer, generalize
 from sidelight.privacy.anonymizer._publish import read_dates, read_range, read_set
 
 
-def assert_contained(X: pd.DataFrame, published: pd.DataFrame) -> None:
-    """Every published value leaves the value of its own row open."""
-    for name in X:
-        for value, text in zip(X[name].tolist(), published[name].tolist(), strict=True):
-            if text == "*":
-                continue
-            if value is None or value != value:
-                assert text == "missing" or None in read_set(text)
-            elif isinstance(value, pd.Timestamp):
-                low, high = read_dates(text)
-                assert low <= np.datetime64(value) <= high
-            elif isinstance(value, str | bool):
-                assert str(value) in read_set(text)
-            else:
-                low, high = read_range(text)
-                kind = X[name].dtype.type if low == high else float
-                assert kind(low) <= value <= kind(high)
-
-
-@settings(max_examples=40, deadline=None)
-@given(mixed_tables(), st.integers(1, 6))
-def test_ranges_and_sets_contain_the_value_of_the_row(X: pd.DataFrame, k: int) -> None:
-    if len(X) >= k:
-        assert_contained(X, Anonymizer(k, random_state=0).fit(X).published_)
-
-
-@settings(deadline=None)
-@given(st.floats(-1e307, 1e307), st.floats(0, 1), st.integers(0, 5))
-def test_ranges_of_any_numbers_contain_them(number: float, step: float, n: int) -> None:
-    numbers = [number, number * (1 + step), number / 3]
-    X = pd.DataFrame({"x": numbers + [number] * n})
-    assert_contained(X, generalize(X, np.zeros(len(X), int)))
-
-
-def test_different_sets_are_written_differently() -> None:
-    words = [*CITIES, "\\", "\\missing", "a}", "{a", ", ", "b, c", "\\*", "{}"]
-    words = sorted({word.strip() for word in words})
-    sets = [one for size in (1, 2, 3) for one in combinations([*words, None], size)]
-    rows = [(label, word) for label, one in enumerate(sets) for word in one]
-    table = pd.DataFrame({"word": [word for _, word in rows]})
-    published = generalize(table, [label for label, _ in rows])
-    texts = published["word"].groupby([label for label, _ in rows]).first().tolist()
-    assert len(set(texts)) == len(sets)
-    for one, text in zip(sets, texts, strict=True):
-        assert set(read_set(text)) == set(one)
-
-
 def test_forms() -> None:
     table = {
         "age": [20, 29, 40, 40, 1, 2],
@@ -124,30 +77,6 @@ def test_representatives() -> None:
     assert model.loss_["ncp"] == model.objective_ > 0
 
 
-@pytest.mark.parametrize(
-    "X",
-    [
-        pd.DataFrame({"x": np.ones(50), "y": ["a"] * 50}),
-        pd.DataFrame({"x": np.arange(50), "y": [str(i % 25) for i in range(50)]}),
-        pd.DataFrame({"x": [0] * 3000 + [1] * 3}),
-        pd.DataFrame({"x": np.repeat([0, 1, 2], 3000), "y": ["a"] * 8998 + ["b", "c"]}),
-        pd.DataFrame({"x": [-1.7e308, 1.7e308, 0.0, 5e-324, 1.0, -1.0] * 3}),
-        pd.DataFrame({"x": [2**63 - 1, 2**63 - 2, -(2**63), 0, 2**53 + 1] * 3}),
-        pd.DataFrame({"x": [None] * 20, "y": range(20)}),
-    ],
-    ids=["equal", "different", "rare", "ties", "extreme", "integers", "empty column"],
-)
-def test_pathological_tables(X: pd.DataFrame) -> None:
-    for k in (3, 7):
-        model = Anonymizer(k, random_state=0).fit(X)
-        assert np.bincount(classes(model.published_)).min() >= k
-        assert 0 <= model.objective_ <= 1
-    numbers = X["x"].tolist() if X["x"].notna().all() else []
-    for value, text in zip(numbers, model.published_["x"], strict=False):
-        low, high = read_range(text)
-        assert low <= float(value) <= high
-
-
 def test_fewest_rows() -> None:
     X = np.arange(9.0)[:, None]
     for n in (5, 9):
@@ -186,3 +115,77 @@ def test_new_rows_go_to_the_class_that_contains_them() -> None:
     assert model.predict(new).tolist() == [a, b, b, a]
     with pytest.raises(ValueError, match="city"):
         model.predict(new[["age"]])
+
+
+# --- what it is made of ---
+
+
+def assert_contained(X: pd.DataFrame, published: pd.DataFrame) -> None:
+    """Every published value leaves the value of its own row open."""
+    for name in X:
+        for value, text in zip(X[name].tolist(), published[name].tolist(), strict=True):
+            if text == "*":
+                continue
+            if value is None or value != value:
+                assert text == "missing" or None in read_set(text)
+            elif isinstance(value, pd.Timestamp):
+                low, high = read_dates(text)
+                assert low <= np.datetime64(value) <= high
+            elif isinstance(value, str | bool):
+                assert str(value) in read_set(text)
+            else:
+                low, high = read_range(text)
+                kind = X[name].dtype.type if low == high else float
+                assert kind(low) <= value <= kind(high)
+
+
+@settings(max_examples=40, deadline=None)
+@given(mixed_tables(), st.integers(1, 6))
+def test_ranges_and_sets_contain_the_value_of_the_row(X: pd.DataFrame, k: int) -> None:
+    if len(X) >= k:
+        assert_contained(X, Anonymizer(k, random_state=0).fit(X).published_)
+
+
+@settings(deadline=None)
+@given(st.floats(-1e307, 1e307), st.floats(0, 1), st.integers(0, 5))
+def test_ranges_of_any_numbers_contain_them(number: float, step: float, n: int) -> None:
+    numbers = [number, number * (1 + step), number / 3]
+    X = pd.DataFrame({"x": numbers + [number] * n})
+    assert_contained(X, generalize(X, np.zeros(len(X), int)))
+
+
+def test_different_sets_are_written_differently() -> None:
+    words = [*CITIES, "\\", "\\missing", "a}", "{a", ", ", "b, c", "\\*", "{}"]
+    words = sorted({word.strip() for word in words})
+    sets = [one for size in (1, 2, 3) for one in combinations([*words, None], size)]
+    rows = [(label, word) for label, one in enumerate(sets) for word in one]
+    table = pd.DataFrame({"word": [word for _, word in rows]})
+    published = generalize(table, [label for label, _ in rows])
+    texts = published["word"].groupby([label for label, _ in rows]).first().tolist()
+    assert len(set(texts)) == len(sets)
+    for one, text in zip(sets, texts, strict=True):
+        assert set(read_set(text)) == set(one)
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        pd.DataFrame({"x": np.ones(50), "y": ["a"] * 50}),
+        pd.DataFrame({"x": np.arange(50), "y": [str(i % 25) for i in range(50)]}),
+        pd.DataFrame({"x": [0] * 3000 + [1] * 3}),
+        pd.DataFrame({"x": np.repeat([0, 1, 2], 3000), "y": ["a"] * 8998 + ["b", "c"]}),
+        pd.DataFrame({"x": [-1.7e308, 1.7e308, 0.0, 5e-324, 1.0, -1.0] * 3}),
+        pd.DataFrame({"x": [2**63 - 1, 2**63 - 2, -(2**63), 0, 2**53 + 1] * 3}),
+        pd.DataFrame({"x": [None] * 20, "y": range(20)}),
+    ],
+    ids=["equal", "different", "rare", "ties", "extreme", "integers", "empty column"],
+)
+def test_pathological_tables(X: pd.DataFrame) -> None:
+    for k in (3, 7):
+        model = Anonymizer(k, random_state=0).fit(X)
+        assert np.bincount(classes(model.published_)).min() >= k
+        assert 0 <= model.objective_ <= 1
+    numbers = X["x"].tolist() if X["x"].notna().all() else []
+    for value, text in zip(numbers, model.published_["x"], strict=False):
+        low, high = read_range(text)
+        assert low <= float(value) <= high

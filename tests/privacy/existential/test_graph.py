@@ -107,27 +107,6 @@ def test_gains_are_ordered(tightness, seed):
         assert graph.total_gain() <= flow.total_gain() + 1e-9
 
 
-def test_lookahead_takes_the_path_of_largest_gain():
-    """One surplus pivot: alone it gains 3 at best, on a path 2 + 4."""
-    from sidelight.privacy.existential._graph import PivotGraph
-    from sidelight.privacy.existential._requirements import Requirements
-
-    def graph():
-        need = np.array([[1, 1, 1]])
-        has = np.array([[False], [True]])
-        requirements = Requirements(np.zeros(0, np.int32), has, need)
-        source, target = np.array([0, 0, 1]), np.array([2, 1, 2])
-        ones = np.ones(3, dtype=np.int64)
-        gain = np.array([3.0, 2.0, 4.0])
-        return PivotGraph(source, target, ones, gain, ones, np.array([[2, 1, 1]]), requirements)
-
-    short, long = graph(), graph()
-    assert short.move_best() == 1
-    assert short.total_gain() == 3
-    assert long.move_on_paths(2) == 2
-    assert long.total_gain() == 6
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_hamiltonian_gadget(seed):
     """Moves are valid however adversarial the graph; all nodes are met only on such a path."""
@@ -167,3 +146,27 @@ def test_overlapping_conditions_hold_for_any_data(seed, way):
     flow, _, _ = frozen_graph(X, labels, conditions, k)
     flow.move_by_flow()
     assert graph.total_gain() <= flow.total_gain() + 1e-9
+
+
+# --- what it is made of ---
+
+
+def test_lookahead_takes_the_path_of_largest_gain():
+    """One surplus pivot: alone it gains 3 at best, on a path 2 + 4."""
+    from sidelight.privacy.existential._graph import PivotGraph
+    from sidelight.privacy.existential._requirements import Requirements
+
+    def graph():
+        need = np.array([[1, 1, 1]])
+        has = np.array([[False], [True]])
+        requirements = Requirements(np.zeros(0, np.int32), has, need)
+        source, target = np.array([0, 0, 1]), np.array([2, 1, 2])
+        ones = np.ones(3, dtype=np.int64)
+        gain = np.array([3.0, 2.0, 4.0])
+        return PivotGraph(source, target, ones, gain, ones, np.array([[2, 1, 1]]), requirements)
+
+    short, long = graph(), graph()
+    assert short.move_best() == 1
+    assert short.total_gain() == 3
+    assert long.move_on_paths(2) == 2
+    assert long.total_gain() == 6

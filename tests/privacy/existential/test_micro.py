@@ -39,6 +39,55 @@ def test_radius_0_is_the_method_on_rows(refine, lookahead):
 
 
 @pytest.mark.parametrize("refine", REFINES)
+def test_rows_get_what_the_shares_say(refine):
+    X, k = blobs(600, 4, 2), 4
+    conditions = Conditions(n_samples=600).at_least(150)
+    model = ExistentialKMeans(k, pivot_moves=refine, micro_radius=0.4, init=balanced(600, k))
+    model.fit(X, conditions=conditions)
+    np.testing.assert_array_equal(model.cluster_sizes_, np.full(k, 150))
+    np.testing.assert_allclose(model.objective_, dispersion(X, model.labels_), rtol=1e-9)
+    assert model.n_micro_clusters_ < 300
+
+
+def test_smaller_radii_come_closer_to_the_rows():
+    X = blobs(800, 5, 4)
+    conditions = Conditions(n_samples=800).at_least(130)
+    rows = ExistentialKMeans(5, random_state=0).fit(X, conditions=conditions)
+    close = ExistentialKMeans(5, random_state=0, micro_radius=0.1).fit(X, conditions=conditions)
+    assert close.objective_ <= 1.02 * rows.objective_
+
+
+def test_the_number_of_micro_clusters_does_not_grow_with_the_rows(tmp_path):
+    rng = np.random.RandomState(0)
+    numbers = []
+    for n in (2_000, 20_000):
+        X = rng.uniform(size=(n, 2))
+        np.save(tmp_path / "rows.npy", X)
+        source = open_rows(tmp_path / "rows.npy", memory_budget=2**16)
+        conditions = Conditions(n_samples=n).at_least(n // 5)
+        model = ExistentialKMeans(4, micro_radius=0.05, n_init=1, random_state=0)
+        model.fit(source, conditions=conditions)
+        assert model.cluster_sizes_.min() >= n // 5
+        numbers.append(model.n_micro_clusters_)
+    assert numbers[1] <= 2 * numbers[0]
+
+
+def test_micro_clusters_refuse_weights_and_sparse_rows():
+    from scipy import sparse
+
+    X = blobs(50, 2, 0)
+    wanted = Conditions(n_samples=50).at_least(20)
+    model = ExistentialKMeans(2, micro_radius=0.5)
+    with pytest.raises(SidelightError, match="take no weights"):
+        model.fit(X, conditions=wanted, sample_weight=np.arange(50))
+    with pytest.raises(SidelightError, match="take no sparse rows"):
+        model.fit(sparse.csr_matrix(X), conditions=wanted)
+
+
+# --- what it is made of ---
+
+
+@pytest.mark.parametrize("refine", REFINES)
 @pytest.mark.parametrize("seed", range(3))
 def test_shares_keep_their_sums_and_the_conditions(refine, seed):
     X, k = blobs(400, 4, seed), 4
@@ -61,25 +110,6 @@ def test_shares_keep_their_sums_and_the_conditions(refine, seed):
     np.testing.assert_array_equal(share.sum(axis=1), micro.amounts)
     totals = requirements.has[micro.items[1]].T.astype(int) @ after
     assert np.all(totals >= requirements.need)
-
-
-@pytest.mark.parametrize("refine", REFINES)
-def test_rows_get_what_the_shares_say(refine):
-    X, k = blobs(600, 4, 2), 4
-    conditions = Conditions(n_samples=600).at_least(150)
-    model = ExistentialKMeans(k, pivot_moves=refine, micro_radius=0.4, init=balanced(600, k))
-    model.fit(X, conditions=conditions)
-    np.testing.assert_array_equal(model.cluster_sizes_, np.full(k, 150))
-    np.testing.assert_allclose(model.objective_, dispersion(X, model.labels_), rtol=1e-9)
-    assert model.n_micro_clusters_ < 300
-
-
-def test_smaller_radii_come_closer_to_the_rows():
-    X = blobs(800, 5, 4)
-    conditions = Conditions(n_samples=800).at_least(130)
-    rows = ExistentialKMeans(5, random_state=0).fit(X, conditions=conditions)
-    close = ExistentialKMeans(5, random_state=0, micro_radius=0.1).fit(X, conditions=conditions)
-    assert close.objective_ <= 1.02 * rows.objective_
 
 
 @settings(max_examples=30, deadline=None)
@@ -126,30 +156,3 @@ def test_features_of_blocks_add():
         len(joined.went_to[0]),
         *(len(part.sizes) for part in parts[1:]),
     ]
-
-
-def test_the_number_of_micro_clusters_does_not_grow_with_the_rows(tmp_path):
-    rng = np.random.RandomState(0)
-    numbers = []
-    for n in (2_000, 20_000):
-        X = rng.uniform(size=(n, 2))
-        np.save(tmp_path / "rows.npy", X)
-        source = open_rows(tmp_path / "rows.npy", memory_budget=2**16)
-        conditions = Conditions(n_samples=n).at_least(n // 5)
-        model = ExistentialKMeans(4, micro_radius=0.05, n_init=1, random_state=0)
-        model.fit(source, conditions=conditions)
-        assert model.cluster_sizes_.min() >= n // 5
-        numbers.append(model.n_micro_clusters_)
-    assert numbers[1] <= 2 * numbers[0]
-
-
-def test_micro_clusters_refuse_weights_and_sparse_rows():
-    from scipy import sparse
-
-    X = blobs(50, 2, 0)
-    wanted = Conditions(n_samples=50).at_least(20)
-    model = ExistentialKMeans(2, micro_radius=0.5)
-    with pytest.raises(SidelightError, match="take no weights"):
-        model.fit(X, conditions=wanted, sample_weight=np.arange(50))
-    with pytest.raises(SidelightError, match="take no sparse rows"):
-        model.fit(sparse.csr_matrix(X), conditions=wanted)

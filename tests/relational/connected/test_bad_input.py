@@ -15,7 +15,11 @@ from sidelight.relational import ConnectedKCenter, ConnectedKMeans, NetScan
 from sidelight.relational.connected import _graph
 
 X = np.array([0.0, 0.1, 5.0, 5.1, 9.0, 9.1])[:, None]
+
+
 PATH = [(i, i + 1) for i in range(5)]
+
+
 METHODS = [ConnectedKMeans, NetScan, ConnectedKCenter]
 
 
@@ -51,17 +55,6 @@ def test_scores_of_zero_do_not_join() -> None:
     relations = Relations(PATH, [1, 1, 0, 1, 1], n_samples=6)
     with pytest.raises(InfeasibleConstraints, match="2 components"):
         NetScan(1).fit(X, relations=relations)
-
-
-def test_hyperedges_join_their_members(monkeypatch: pytest.MonkeyPatch) -> None:
-    sets = Relations([(2, 3)], hyperedges={"a": [0, 1, 2], "b": [3, 4, 5]}, n_samples=6)
-    edges = [(0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (3, 5), (4, 5)]
-    for method in METHODS:
-        one, other = (method(2, random_state=0).fit(X, relations=r) for r in (sets, edges))
-        np.testing.assert_array_equal(one.labels_, other.labels_)
-    monkeypatch.setattr(_graph, "MAX_PAIRS", 5)
-    with pytest.raises(SidelightError, match="6 pairs of neighbors, more than 5; the largest, a"):
-        NetScan(2).fit(X, relations=sets)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -128,3 +121,17 @@ def test_neighbors_that_are_outliers_do_not_count() -> None:
     )
     assert model.labels_.tolist() == [0, 0, 0, -1]
     assert model.predict([[49.0]], neighbors=[[3]]).tolist() == [0]
+
+
+# --- what it is made of ---
+
+
+def test_hyperedges_join_their_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    sets = Relations([(2, 3)], hyperedges={"a": [0, 1, 2], "b": [3, 4, 5]}, n_samples=6)
+    edges = [(0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (3, 5), (4, 5)]
+    for method in METHODS:
+        one, other = (method(2, random_state=0).fit(X, relations=r) for r in (sets, edges))
+        np.testing.assert_array_equal(one.labels_, other.labels_)
+    monkeypatch.setattr(_graph, "MAX_PAIRS", 5)
+    with pytest.raises(SidelightError, match="6 pairs of neighbors, more than 5; the largest, a"):
+        NetScan(2).fit(X, relations=sets)

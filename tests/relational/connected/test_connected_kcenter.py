@@ -27,22 +27,6 @@ from sidelight.relational.connected._connected_kcenter import completed, disjoin
 from sidelight.relational.connected._relaxation import exact, greedy
 
 
-@given(st.integers(0, 10_000), st.integers(1, 3))
-@settings(max_examples=25, deadline=None)
-def test_relaxations_against_enumeration(seed: int, k: int) -> None:
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(k, 9))
-    X, edges = rng.normal(size=(n, 2)), random_connected(rng, n, 3 if n > 2 else 0)
-    optimum = relaxed_optimum(X, edges, k)
-    nodes = nodes_of(X, edges)
-    found = exact(nodes, k)
-    assert found is not None
-    assert found.reach == found.lower_bound == pytest.approx(optimum)
-    rough = greedy(nodes, k)
-    assert rough.lower_bound <= optimum * (1 + 1e-9)
-    assert rough.reach <= 2 * optimum * (1 + 1e-5)
-
-
 def test_complete_graph_is_k_center() -> None:
     for seed in range(10):
         X = np.random.default_rng(seed).normal(size=(9, 2))
@@ -58,27 +42,6 @@ def test_complete_graph_is_k_center() -> None:
             assert model.gap_ == pytest.approx(0.0, abs=1e-12)
 
 
-@given(st.integers(0, 10_000), st.integers(1, 5), st.sampled_from(["exact", "greedy"]))
-@settings(max_examples=30, deadline=None)
-def test_conversion_is_disjoint_connected_and_within_the_bound(
-    seed: int, k: int, method: str
-) -> None:
-    rng = np.random.default_rng(seed)
-    X, edges = rng.normal(size=(20, 2)), random_connected(rng, 20, 8)
-    nodes = nodes_of(X, edges)
-    found = exact(nodes, k) if method == "exact" else greedy(nodes, k)
-    assert found is not None
-    labels, centers = disjoint(nodes, found.centers, found.reach)
-    bound = (2 * k - 1) * found.reach * (1 + 1e-9)
-    for parts, seeds in ((labels, centers), completed(nodes, labels.copy(), centers, k)):
-        assert set(parts.tolist()) == set(range(len(seeds)))
-        np.testing.assert_array_equal(parts[seeds], np.arange(len(seeds)))
-        for j in range(len(seeds)):
-            assert is_connected(edges, np.flatnonzero(parts == j))
-        assert np.linalg.norm(X - X[seeds[parts]], axis=1).max() <= bound
-    assert len(seeds) == k
-
-
 @given(st.integers(0, 10_000), st.integers(1, 4))
 @settings(max_examples=25, deadline=None)
 def test_trees_by_cutting_edges(seed: int, k: int) -> None:
@@ -91,26 +54,6 @@ def test_trees_by_cutting_edges(seed: int, k: int) -> None:
         assert model.lower_bound_ <= optimum * (1 + 1e-9)
         assert model.radius_ >= optimum * (1 - 1e-9)
         assert model.radius_ <= model.radius_bound_ * (1 + 1e-9)
-
-
-def chain_of_overlaps(k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Positions 0..2k-1, centers at the even ones, each of which reaches its two neighbors."""
-    edges = [(0, 1)]
-    for i in range(1, k):
-        edges += [(2 * i - 1, 2 * i), (2 * i - 1, 2 * i + 1)]
-    return np.arange(2.0 * k)[:, None], np.array(edges), np.arange(0, 2 * k, 2)
-
-
-@pytest.mark.parametrize("k", range(2, 7))
-def test_counterexample_to_the_constant_factor(k: int) -> None:
-    """Algorithm 2 passes one label along the chain: radius 2k - 1, although 1 is possible."""
-    X, edges, centers = chain_of_overlaps(k)
-    labels, seeds = disjoint(nodes_of(X, edges), centers, 1.0)
-    assert np.linalg.norm(X - X[seeds[labels]], axis=1).max() == 2 * k - 1
-    model = ConnectedKCenter(k, method="exact", random_state=0).fit(X, relations=edges)
-    assert model.lower_bound_ == 1.0
-    assert model.radius_bound_ == 2 * k - 1
-    assert model.radius_ < 2 * k - 1 or k == 2
 
 
 def gadget(clauses: list[tuple[int, ...]], n_variables: int) -> tuple[np.ndarray, np.ndarray]:
@@ -182,6 +125,66 @@ def test_lower_bound_of_many_rows_is_within_the_factor() -> None:
     assert model.method_ == "greedy"
     assert 0 < model.lower_bound_ <= model.radius_ <= model.radius_bound_
     assert model.gap_ == pytest.approx(1 - model.lower_bound_ / model.radius_)
+
+
+# --- what it is made of ---
+
+
+@given(st.integers(0, 10_000), st.integers(1, 3))
+@settings(max_examples=25, deadline=None)
+def test_relaxations_against_enumeration(seed: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(k, 9))
+    X, edges = rng.normal(size=(n, 2)), random_connected(rng, n, 3 if n > 2 else 0)
+    optimum = relaxed_optimum(X, edges, k)
+    nodes = nodes_of(X, edges)
+    found = exact(nodes, k)
+    assert found is not None
+    assert found.reach == found.lower_bound == pytest.approx(optimum)
+    rough = greedy(nodes, k)
+    assert rough.lower_bound <= optimum * (1 + 1e-9)
+    assert rough.reach <= 2 * optimum * (1 + 1e-5)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 5), st.sampled_from(["exact", "greedy"]))
+@settings(max_examples=30, deadline=None)
+def test_conversion_is_disjoint_connected_and_within_the_bound(
+    seed: int, k: int, method: str
+) -> None:
+    rng = np.random.default_rng(seed)
+    X, edges = rng.normal(size=(20, 2)), random_connected(rng, 20, 8)
+    nodes = nodes_of(X, edges)
+    found = exact(nodes, k) if method == "exact" else greedy(nodes, k)
+    assert found is not None
+    labels, centers = disjoint(nodes, found.centers, found.reach)
+    bound = (2 * k - 1) * found.reach * (1 + 1e-9)
+    for parts, seeds in ((labels, centers), completed(nodes, labels.copy(), centers, k)):
+        assert set(parts.tolist()) == set(range(len(seeds)))
+        np.testing.assert_array_equal(parts[seeds], np.arange(len(seeds)))
+        for j in range(len(seeds)):
+            assert is_connected(edges, np.flatnonzero(parts == j))
+        assert np.linalg.norm(X - X[seeds[parts]], axis=1).max() <= bound
+    assert len(seeds) == k
+
+
+def chain_of_overlaps(k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Positions 0..2k-1, centers at the even ones, each of which reaches its two neighbors."""
+    edges = [(0, 1)]
+    for i in range(1, k):
+        edges += [(2 * i - 1, 2 * i), (2 * i - 1, 2 * i + 1)]
+    return np.arange(2.0 * k)[:, None], np.array(edges), np.arange(0, 2 * k, 2)
+
+
+@pytest.mark.parametrize("k", range(2, 7))
+def test_counterexample_to_the_constant_factor(k: int) -> None:
+    """Algorithm 2 passes one label along the chain: radius 2k - 1, although 1 is possible."""
+    X, edges, centers = chain_of_overlaps(k)
+    labels, seeds = disjoint(nodes_of(X, edges), centers, 1.0)
+    assert np.linalg.norm(X - X[seeds[labels]], axis=1).max() == 2 * k - 1
+    model = ConnectedKCenter(k, method="exact", random_state=0).fit(X, relations=edges)
+    assert model.lower_bound_ == 1.0
+    assert model.radius_bound_ == 2 * k - 1
+    assert model.radius_ < 2 * k - 1 or k == 2
 
 
 def test_exact_refuses_what_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,19 +26,6 @@ from sidelight.relational.connected._connected_kmeans import _Squares, agglomera
 PATH = [(i, i + 1) for i in range(9)]
 
 
-def test_complete_graph_follows_lloyd() -> None:
-    X = np.random.default_rng(0).normal(size=(80, 3))
-    nodes, seeds = nodes_of(X, None), np.array([4, 31, 62])
-    problem = _Squares(nodes, 0.0)
-    now, centers = problem.grow(nodes.at(seeds), seeds), X[seeds]
-    for _ in range(8):
-        labels = ((X[:, None] - centers[None]) ** 2).sum(axis=2).argmin(axis=1)
-        centers = np.array([X[labels == j].mean(axis=0) for j in range(3)])
-        np.testing.assert_array_equal(now.labels, labels)
-        np.testing.assert_allclose(now.centers, centers)
-        now = problem.step(now)
-
-
 def test_complete_graph_gives_the_inertia_of_k_means() -> None:
     rng = np.random.default_rng(1)
     X = 6 * rng.normal(size=(3, 2))[rng.integers(0, 3, 90)] + rng.normal(size=(90, 2))
@@ -88,58 +75,6 @@ def test_as_many_clusters_as_rows() -> None:
         assert model.objective_ == pytest.approx(0.0)
         assert model.radius_ == pytest.approx(0.0)
         assert len(np.unique(model.labels_)) == 10
-
-
-@pytest.mark.parametrize("layout", ["lattice", "planar"])
-def test_agglomeration_is_ward_under_the_graph(layout: str) -> None:
-    areas = make_areas(300, layout=layout, n_clusters=6, random_state=0)
-    labels = agglomerated(nodes_of(areas.X, areas.relations.edges), 6)
-    peer = AgglomerativeClustering(6, connectivity=areas.relations.matrix()).fit(areas.X)
-    assert labels is not None
-    assert sum_of_squares(areas.X, labels) == pytest.approx(sum_of_squares(areas.X, peer.labels_))
-
-
-def test_refinement_is_below_ward_and_leaves_no_better_move() -> None:
-    areas = make_areas(200, n_clusters=5, separation=1.0, random_state=1)
-    X, edges = areas.X, areas.relations.edges
-    model = ConnectedKMeans(5, random_state=0).fit(X, relations=edges)
-    ward = agglomerated(nodes_of(X, edges), 5)
-    assert ward is not None
-    assert model.objective_ < sum_of_squares(X, ward)
-    for i, j in [*edges.tolist(), *edges[:, ::-1].tolist()]:
-        moved = model.labels_.copy()
-        moved[i] = model.labels_[j]
-        rest = np.flatnonzero(moved == model.labels_[i])
-        if moved[i] != model.labels_[i] and len(rest) and is_connected(edges, rest):
-            assert sum_of_squares(X, moved) >= model.objective_ * (1 - 1e-7)
-
-
-@given(st.integers(0, 10_000))
-@settings(max_examples=25, deadline=None)
-def test_articulation_is_found(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    edges = random_connected(rng, 14, 6)
-    nodes = nodes_of(np.zeros((14, 1)), edges)
-    graph = nodes.graph
-    assert graph is not None
-    labels = rng.integers(0, 2, 14).astype(np.int32)
-    stamps, owners, queue = np.full(14, -1), np.empty(14, np.int64), np.empty(14, np.int64)
-    for node in range(14):
-        members = np.flatnonzero(labels == labels[node])
-        if not is_connected(edges, members) or len(members) == 1:
-            continue
-        arguments = (
-            graph.indptr,
-            graph.indices,
-            labels,
-            node,
-            100,
-            stamps,
-            owners,
-            node + 1,
-            queue,
-        )
-        assert stays_connected(*arguments) == is_connected(edges, members[members != node])
 
 
 @given(
@@ -250,3 +185,71 @@ def test_number_of_clusters_is_chosen() -> None:
     ranged = ConnectedKMeans((3, 4), random_state=0).fit(areas.X, relations=areas.relations)
     assert ranged.search_["n_clusters"].tolist() == [3, 4]
     assert not hasattr(ConnectedKMeans(3).fit(areas.X, relations=areas.relations), "search_")
+
+
+# --- what it is made of ---
+
+
+def test_complete_graph_follows_lloyd() -> None:
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    nodes, seeds = nodes_of(X, None), np.array([4, 31, 62])
+    problem = _Squares(nodes, 0.0)
+    now, centers = problem.grow(nodes.at(seeds), seeds), X[seeds]
+    for _ in range(8):
+        labels = ((X[:, None] - centers[None]) ** 2).sum(axis=2).argmin(axis=1)
+        centers = np.array([X[labels == j].mean(axis=0) for j in range(3)])
+        np.testing.assert_array_equal(now.labels, labels)
+        np.testing.assert_allclose(now.centers, centers)
+        now = problem.step(now)
+
+
+@pytest.mark.parametrize("layout", ["lattice", "planar"])
+def test_agglomeration_is_ward_under_the_graph(layout: str) -> None:
+    areas = make_areas(300, layout=layout, n_clusters=6, random_state=0)
+    labels = agglomerated(nodes_of(areas.X, areas.relations.edges), 6)
+    peer = AgglomerativeClustering(6, connectivity=areas.relations.matrix()).fit(areas.X)
+    assert labels is not None
+    assert sum_of_squares(areas.X, labels) == pytest.approx(sum_of_squares(areas.X, peer.labels_))
+
+
+def test_refinement_is_below_ward_and_leaves_no_better_move() -> None:
+    areas = make_areas(200, n_clusters=5, separation=1.0, random_state=1)
+    X, edges = areas.X, areas.relations.edges
+    model = ConnectedKMeans(5, random_state=0).fit(X, relations=edges)
+    ward = agglomerated(nodes_of(X, edges), 5)
+    assert ward is not None
+    assert model.objective_ < sum_of_squares(X, ward)
+    for i, j in [*edges.tolist(), *edges[:, ::-1].tolist()]:
+        moved = model.labels_.copy()
+        moved[i] = model.labels_[j]
+        rest = np.flatnonzero(moved == model.labels_[i])
+        if moved[i] != model.labels_[i] and len(rest) and is_connected(edges, rest):
+            assert sum_of_squares(X, moved) >= model.objective_ * (1 - 1e-7)
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=25, deadline=None)
+def test_articulation_is_found(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    edges = random_connected(rng, 14, 6)
+    nodes = nodes_of(np.zeros((14, 1)), edges)
+    graph = nodes.graph
+    assert graph is not None
+    labels = rng.integers(0, 2, 14).astype(np.int32)
+    stamps, owners, queue = np.full(14, -1), np.empty(14, np.int64), np.empty(14, np.int64)
+    for node in range(14):
+        members = np.flatnonzero(labels == labels[node])
+        if not is_connected(edges, members) or len(members) == 1:
+            continue
+        arguments = (
+            graph.indptr,
+            graph.indices,
+            labels,
+            node,
+            100,
+            stamps,
+            owners,
+            node + 1,
+            queue,
+        )
+        assert stays_connected(*arguments) == is_connected(edges, members[members != node])

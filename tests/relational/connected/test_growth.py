@@ -127,19 +127,6 @@ def test_printed_rounds_let_the_first_center_take_what_is_nearer_to_the_second()
     assert nodes.grow(nodes.at(seeds), seeds)[0].tolist() == [0, 1, 1]
 
 
-@pytest.mark.parametrize(("leaf", "side"), [(9.0, 1), (1.0, 0)])
-def test_look_ahead_sends_a_bridge_where_its_leaf_is_served(leaf: float, side: int) -> None:
-    """Bridge 1 is nearer to center 0; a leaf that hangs on it may be nearer to center 2."""
-    X = np.array([[0.0], [4.0], [10.0], [leaf]])
-    nodes = nodes_of(X, [(0, 1), (1, 2), (1, 3)])
-    seeds = np.array([0, 2])
-    assert nodes.graph is not None
-    labels = np.array([0, -1, 1, -1], np.int32)
-    arguments = (nodes.graph.indptr, nodes.graph.indices, X, X[seeds], labels, 1, 0)
-    assert better_side(*arguments, 36.0) == side
-    assert better_side(*arguments, 35.9) == 0  # not within reach of the other center
-
-
 def test_look_ahead_lowers_the_radius_in_rounds() -> None:
     X = np.array([[0.0], [4.5], [10.0], [10.0]])
     nodes, seeds = nodes_of(X, [(0, 1), (1, 2), (1, 3)]), np.array([0, 2])
@@ -161,3 +148,19 @@ def test_strength_admits_neighbors_of_a_share_of_the_cluster_only() -> None:
     seed = np.array([0])
     assert nodes.grow(nodes.at(seed), seed, strength=0.5)[0].tolist() == [0, 0, 0, -1]
     assert nodes.grow(nodes.at(seed), seed, strength=0.3)[0].tolist() == [0, 0, 0, 0]
+
+
+# --- what it is made of ---
+
+
+@pytest.mark.parametrize(("leaf", "side"), [(9.0, 1), (1.0, 0)])
+def test_look_ahead_sends_a_bridge_where_its_leaf_is_served(leaf: float, side: int) -> None:
+    """Bridge 1 is nearer to center 0; a leaf that hangs on it may be nearer to center 2."""
+    X = np.array([[0.0], [4.0], [10.0], [leaf]])
+    nodes = nodes_of(X, [(0, 1), (1, 2), (1, 3)])
+    seeds = np.array([0, 2])
+    assert nodes.graph is not None
+    labels = np.array([0, -1, 1, -1], np.int32)
+    arguments = (nodes.graph.indptr, nodes.graph.indices, X, X[seeds], labels, 1, 0)
+    assert better_side(*arguments, 36.0) == side
+    assert better_side(*arguments, 35.9) == 0  # not within reach of the other center

@@ -82,6 +82,21 @@ def test_cosine_is_euclidean_on_unit_rows_for_center_nodes() -> None:
     assert cosine.radius_ == pytest.approx(unit.radius_**2 / 2)
 
 
+def test_stand_in_of_the_chapter() -> None:
+    """Three blocks in ten dimensions: NetScan finds them, the printed rounds do not."""
+    accuracy = {"heap": [], "rounds": []}
+    for seed in range(5):
+        X, relations, y = make_attributed_graph(2.0, random_state=seed)
+        for growth, scores in accuracy.items():
+            labels = NetScan(3, growth=growth, random_state=0).fit(X, relations=relations).labels_
+            scores.append(sum(np.bincount(y[labels == j]).max() for j in range(3)) / len(y))
+    assert np.mean(accuracy["heap"]) > 0.93
+    assert np.mean(accuracy["rounds"]) < 0.6
+
+
+# --- what it is made of ---
+
+
 def test_outliers_are_behind_the_largest_gap() -> None:
     X = np.array([0.0, 0.1, 0.2, 0.3, 0.4, 9.0])[:, None]
     path = [(i, i + 1) for i in range(5)]
@@ -93,15 +108,3 @@ def test_outliers_are_behind_the_largest_gap() -> None:
         assert model.radius_ < 1 < model.objective_
     assert largest_gap(np.array([0.0, 5.0, 5.1, 5.3])) == 5.1
     assert largest_gap(np.ones(4)) == np.inf
-
-
-def test_stand_in_of_the_chapter() -> None:
-    """Three blocks in ten dimensions: NetScan finds them, the printed rounds do not."""
-    accuracy = {"heap": [], "rounds": []}
-    for seed in range(5):
-        X, relations, y = make_attributed_graph(2.0, random_state=seed)
-        for growth, scores in accuracy.items():
-            labels = NetScan(3, growth=growth, random_state=0).fit(X, relations=relations).labels_
-            scores.append(sum(np.bincount(y[labels == j]).max() for j in range(3)) / len(y))
-    assert np.mean(accuracy["heap"]) > 0.93
-    assert np.mean(accuracy["rounds"]) < 0.6

@@ -15,8 +15,14 @@ from sidelight.relational import AttributeResolution, ColumnComparison, Relation
 from sidelight.relational.resolution import _blocking, _keys
 
 NAMES = ["Wei Wang", "W. Wang", "Wang, Wei", None, "Ann Li", "A. Li", "li", "Li, A.", "Wéi WANG"]
+
+
 CITIES = ["Rome", "Rome", "Oslo", "Oslo", None, "Rome", "Oslo", "Rome", "rome"]
+
+
 AGES = [30.0, 31.5, 33.0, 60.0, np.nan, 61.0, 30.0, 45.0, 33.1]
+
+
 TABLE = {"name": NAMES, "city": CITIES, "age": AGES}
 
 
@@ -37,7 +43,11 @@ def same(values: list[Any]) -> Callable[[int, int], bool]:
 
 
 LAST = ["wang", "wang", "wang", None, "li", "li", "li", "li", "wang"]
+
+
 INITIAL = ["w", "w", "w", None, "a", "a", "l", "a", "w"]
+
+
 CITY = [None if city is None else city.lower() for city in CITIES]
 
 
@@ -89,12 +99,6 @@ def test_sorted_neighborhood_of_whole_texts() -> None:
     assert compared(("name:near1",)) == expected
 
 
-def test_words_in_common_that_are_rare(monkeypatch: Any) -> None:
-    monkeypatch.setattr(_keys, "COMMON_WORD", 2)
-    table = {"title": ["on graphs", "on trees", "of graphs", "trees on on", "on paths"]}
-    assert compared(("title:words",), table) == {(0, 2), (1, 3)}  # "on" is in four of them
-
-
 numbers = st.lists(st.integers(0, 12), min_size=2, max_size=14)
 
 
@@ -107,6 +111,68 @@ def test_random_keys_by_brute_force(first: list[int], second: list[int], width: 
         lambda i, j: abs(first[i] - first[j]) <= width or second[i] == second[j], n
     )
     assert compared((f"a:within{width}", "b"), table) == expected
+
+
+def test_report() -> None:
+    model = AttributeResolution(blocking=("name:last", "city")).fit(TABLE)
+    report = model.blocking_
+    assert report.n_references == 9
+    assert report.n_all_pairs == 36
+    assert report.n_pairs == len(model.pairs_["i"])
+    assert report.reduction_ratio == pytest.approx(1 - report.n_pairs / 36)
+    assert report.keys["n_pairs"].tolist() == [12, 13]
+    assert report.keys["n_blocks"].tolist() == [2, 2]
+    assert report.keys["n_without"].tolist() == [1, 1]
+    largest = zip(*report.largest_blocks.values(), strict=True)
+    assert next(largest) == ("city", "rome", 5, 10)
+    text = str(report)
+    assert "21 pairs of 36 compared" in text
+    assert "name:last: 12 pairs in 2 blocks, 1 reference without a value" in text
+    assert "city=rome: 5 references, 10 pairs" in text
+
+
+def test_completeness_by_brute_force() -> None:
+    rng = np.random.default_rng(3)
+    report = AttributeResolution(blocking=("city",)).fit(TABLE).blocking_
+    kept = compared(("city",))
+    for _ in range(5):
+        truth = rng.integers(-1, 3, len(NAMES))
+        true = pairs_where(lambda i, j, truth=truth: truth[i] == truth[j] >= 0)
+        assert report.completeness(truth) == pytest.approx(len(true & kept) / len(true))
+    assert report.completeness(np.arange(len(NAMES))) == 1.0
+
+
+def test_many_pairs_are_counted_in_words() -> None:
+    table = {"city": np.repeat("Berlin", 123_456)}
+    with pytest.raises(SidelightError, match=r"has 123,456 rows, 7\.62 billion pairs"):
+        AttributeResolution(blocking=("city",)).fit(table)
+
+
+@pytest.mark.parametrize(
+    ("blocking", "words"),
+    [
+        (("nme",), "'nme' names no column; the table has 'name', 'city', 'age'"),
+        (("name:soundex",), "'soundex' is no form of a key"),
+        (("name:within2",), "for numbers and dates"),
+        ((("name:near3", "city"),), "makes no blocks of its own"),
+        (("age:last",), "'age:last' is for texts, but the column holds numbers"),
+        (((),), "is empty"),
+        ((3,), "3 is no key"),
+        ((lambda table: [1, 2],), "one entry per row"),
+    ],
+)
+def test_bad_keys(blocking: Any, words: str) -> None:
+    with pytest.raises(SidelightError, match=words):
+        AttributeResolution(blocking=blocking).fit(TABLE)
+
+
+# --- what it is made of ---
+
+
+def test_words_in_common_that_are_rare(monkeypatch: Any) -> None:
+    monkeypatch.setattr(_keys, "COMMON_WORD", 2)
+    table = {"title": ["on graphs", "on trees", "of graphs", "trees on on", "on paths"]}
+    assert compared(("title:words",), table) == {(0, 2), (1, 3)}  # "on" is in four of them
 
 
 def test_default_keys_of_numbers_lose_no_pair_that_would_join(monkeypatch: Any) -> None:
@@ -151,35 +217,6 @@ def test_default_keys_of_texts(monkeypatch: Any) -> None:
         AttributeResolution(compare={"city": lambda a, b: np.zeros(len(a))}).fit(TABLE)
 
 
-def test_report() -> None:
-    model = AttributeResolution(blocking=("name:last", "city")).fit(TABLE)
-    report = model.blocking_
-    assert report.n_references == 9
-    assert report.n_all_pairs == 36
-    assert report.n_pairs == len(model.pairs_["i"])
-    assert report.reduction_ratio == pytest.approx(1 - report.n_pairs / 36)
-    assert report.keys["n_pairs"].tolist() == [12, 13]
-    assert report.keys["n_blocks"].tolist() == [2, 2]
-    assert report.keys["n_without"].tolist() == [1, 1]
-    largest = zip(*report.largest_blocks.values(), strict=True)
-    assert next(largest) == ("city", "rome", 5, 10)
-    text = str(report)
-    assert "21 pairs of 36 compared" in text
-    assert "name:last: 12 pairs in 2 blocks, 1 reference without a value" in text
-    assert "city=rome: 5 references, 10 pairs" in text
-
-
-def test_completeness_by_brute_force() -> None:
-    rng = np.random.default_rng(3)
-    report = AttributeResolution(blocking=("city",)).fit(TABLE).blocking_
-    kept = compared(("city",))
-    for _ in range(5):
-        truth = rng.integers(-1, 3, len(NAMES))
-        true = pairs_where(lambda i, j, truth=truth: truth[i] == truth[j] >= 0)
-        assert report.completeness(truth) == pytest.approx(len(true & kept) / len(true))
-    assert report.completeness(np.arange(len(NAMES))) == 1.0
-
-
 def test_a_block_with_too_many_pairs_is_refused(monkeypatch: Any) -> None:
     monkeypatch.setattr(_blocking, "MAX_PAIRS", 1_000)
     table = {"name": [f"n{i}" for i in range(200)], "city": ["Berlin"] * 120 + ["Rome"] * 80}
@@ -189,27 +226,3 @@ def test_a_block_with_too_many_pairs_is_refused(monkeypatch: Any) -> None:
     with pytest.raises(SidelightError, match=r"200 references have 19,900 pairs.*give keys"):
         AttributeResolution(blocking=None).fit(table)
     assert AttributeResolution(blocking=(("name", "city"),)).fit(table).blocking_.n_pairs == 0
-
-
-def test_many_pairs_are_counted_in_words() -> None:
-    table = {"city": np.repeat("Berlin", 123_456)}
-    with pytest.raises(SidelightError, match=r"has 123,456 rows, 7\.62 billion pairs"):
-        AttributeResolution(blocking=("city",)).fit(table)
-
-
-@pytest.mark.parametrize(
-    ("blocking", "words"),
-    [
-        (("nme",), "'nme' names no column; the table has 'name', 'city', 'age'"),
-        (("name:soundex",), "'soundex' is no form of a key"),
-        (("name:within2",), "for numbers and dates"),
-        ((("name:near3", "city"),), "makes no blocks of its own"),
-        (("age:last",), "'age:last' is for texts, but the column holds numbers"),
-        (((),), "is empty"),
-        ((3,), "3 is no key"),
-        ((lambda table: [1, 2],), "one entry per row"),
-    ],
-)
-def test_bad_keys(blocking: Any, words: str) -> None:
-    with pytest.raises(SidelightError, match=words):
-        AttributeResolution(blocking=blocking).fit(TABLE)

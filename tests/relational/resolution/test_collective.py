@@ -35,6 +35,8 @@ from sidelight.relational.resolution._collective_merges import (
 )
 
 LINKAGES = ("single", "average", "complete")
+
+
 WIDTH_2 = {"x0": ColumnComparison("number", scale=2.0)}
 
 
@@ -42,36 +44,7 @@ def same_partition(one: np.ndarray, other: np.ndarray) -> bool:
     return np.array_equal(one[:, None] == one, other[:, None] == other)
 
 
-def clusters_of(ended: Ended) -> set[frozenset[int]]:
-    root = ended.root()
-    return {frozenset(np.flatnonzero(root == one).tolist()) for one in np.unique(root)}
-
-
-def fresh(ended: Ended) -> Reference:
-    """The reference algorithm, in the state of the engine."""
-    reference = Reference(ended.evidence, ended.settings)
-    reference.clusters = sorted(clusters_of(ended), key=min)
-    return reference
-
-
 # ------------------------------------------------------------- the same as with sets
-
-
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("linkage", LINKAGES)
-@pytest.mark.parametrize("bootstrap", [None, 0.6])
-def test_merges_are_those_of_brute_force(seed: int, linkage: str, bootstrap: float | None) -> None:
-    evidence = draw_evidence(seed, distinct=seed % 2 == 0, n_conflicts=3, n_must_links=2)
-    chosen = Settings(0.4, 0.35, linkage, bootstrap, 1, isolated=0.1 * seed)
-    wanted = Reference(evidence, chosen).run()
-    ended = merge_collectively(evidence, chosen)
-    merges = merges_of(ended)
-    made = members_of(merges.clusters, evidence.n)
-    own = np.flatnonzero(merges.kind != "must-link")
-    assert [made[step] for step in own] == [cluster for cluster, _ in wanted.merges]
-    np.testing.assert_allclose(merges.similarity[own], [value for _, value in wanted.merges])
-    assert np.sum(merges.kind == "bootstrap") == wanted.n_bootstrapped
-    assert clusters_of(ended) == set(wanted.clusters)
 
 
 def members_of(clusters: np.ndarray, n: int) -> list[frozenset[int]]:
@@ -82,64 +55,7 @@ def members_of(clusters: np.ndarray, n: int) -> list[frozenset[int]]:
     return held[n:]
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("linkage", LINKAGES)
-def test_after_every_merge_all_similarities_are_those_computed_anew(
-    seed: int, linkage: str
-) -> None:
-    evidence = draw_evidence(seed, n=14, distinct=seed % 2 == 0, n_conflicts=2)
-    threshold = 0.3
-    for n_merges in itertools.count():
-        ended = merge_collectively(evidence, Settings(0.5, threshold, linkage), max_merges=n_merges)
-        state = ended.state
-        left = np.flatnonzero(state.fate == OPEN)
-        wanted = fresh(ended).open_pairs()
-        root = ended.root()
-        where = {int(one): frozenset(np.flatnonzero(root == one).tolist()) for one in root}
-        found = {
-            frozenset(where[int(node)] for node in state.similar.ends[2 * e : 2 * e + 2]): e
-            for e in left.tolist()
-        }
-        assert found.keys() == wanted.keys()
-        for pair, e in found.items():
-            assert state.value[e] == pytest.approx(wanted[pair])
-        entries = [
-            int(state.heap_edge[i])
-            for i in range(state.counters[HEAP_SIZE])
-            if is_current(state, i)
-        ]
-        assert sorted(entries) == [e for e in left if state.value[e] >= threshold]
-        if ended.converged:
-            break
-    assert n_merges > 2
-
-
-def test_a_heap_that_is_too_small_grows() -> None:
-    evidence = draw_evidence(3, n=24, share=0.9, distinct=False)
-    chosen = Settings(0.6, 0.2, "average")
-    wanted = merge_collectively(evidence, chosen)
-    state, _ = engine._start(evidence, chosen)
-    fill_heap(state, 0.6, engine.LINKAGES["average"], 0.2)
-    size = int(state.counters[HEAP_SIZE])
-    small = {name: getattr(state, name)[:size] for name in ("heap_value", "heap_edge")}
-    small["heap_version"] = state.heap_version[:size]
-    grown, converged = engine._merge(state._replace(**small), chosen, 1, None)
-    assert converged
-    assert len(grown.heap_value) > size
-    np.testing.assert_array_equal(grown.parent, wanted.state.parent)
-
-
 # ------------------------------------------------------------- limits
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_without_relations_and_rules_it_is_the_closure_of_attributes(seed: int) -> None:
-    evidence = draw_evidence(seed, n=40, share=0.1, distinct=False)
-    for threshold in np.linspace(0.0, 1.0, 21):
-        ended = merge_collectively(evidence, Settings(0.0, threshold, "single"))
-        kept = evidence.pairs[evidence.similarity >= threshold]
-        graph = sparse.coo_array((np.ones(len(kept)), (kept[:, 0], kept[:, 1])), (40, 40))
-        assert same_partition(ended.root(), connected_components(graph, directed=False)[1])
 
 
 @pytest.mark.parametrize("threshold", [0.2, 0.5, 0.8, 0.95])
@@ -185,80 +101,7 @@ def test_alpha_1_counts_neighbors_alone() -> None:
     assert model.merges_["relational"][-1] == 1.0
 
 
-# ------------------------------------------------------------- what a merge does to others
-
-
-def test_similarity_rises_for_pairs_that_one_of_the_merged_clusters_tells_apart() -> None:
-    """Unless both had both merged clusters around them, their Jaccard coefficient rises."""
-    seen = {"rises": 0, "may fall": 0}
-    for seed in range(12):
-        evidence = draw_evidence(seed, n=14, n_hyperedges=10, distinct=False)
-        chosen = Settings(0.5, 0.0, "single")
-        before = merge_collectively(evidence, chosen, max_merges=0)
-        n_merges = merge_collectively(evidence, chosen).n_merges
-        for step in range(n_merges):
-            after = merge_collectively(evidence, chosen, max_merges=step + 1)
-            old, new = fresh(before), fresh(after)
-            merged = (clusters_of(after) - clusters_of(before)).pop()
-            parts = clusters_of(before) - clusters_of(after)
-            kept = clusters_of(before) & clusters_of(after)
-            for a, b in itertools.combinations(sorted(kept, key=min), 2):
-                if merged not in new.around(a) or merged not in new.around(b):
-                    continue
-                both = parts <= old.around(a) and parts <= old.around(b)
-                seen["may fall" if both else "rises"] += 1
-                assert both or new.relational(a, b) >= old.relational(a, b)
-            before = after
-    assert min(seen.values()) > 0
-
-
-def test_similarity_falls_where_both_merged_clusters_were_shared() -> None:
-    sets = [[0, 2], [0, 3], [0, 4], [1, 2], [1, 3], [1, 5]]
-    pairs = np.array([[0, 1], [2, 3]])
-    incidence = Relations(hyperedges=sets, n_samples=6).incidence
-    none = sparse.csr_array((6, 0), dtype=np.int8)
-    evidence = Evidence(
-        pairs, np.array([0.1, 0.9]), incidence, np.arange(6), np.empty((0, 2), np.int64), none
-    )
-    values = [
-        pairs_of(merge_collectively(evidence, Settings(0.5, 0.4, "single"), max_merges=n))[
-            "relational"
-        ][0]
-        for n in (0, 1)
-    ]
-    np.testing.assert_allclose(values, [2 / 4, 1 / 3])
-
-
 # ------------------------------------------------------------- rules
-
-
-@settings(max_examples=40)
-@given(
-    st.integers(0, 10_000),
-    st.floats(0, 1),
-    st.floats(0, 0.8),
-    st.sampled_from(LINKAGES),
-    st.sampled_from([None, 0.2, 0.7]),
-    st.integers(0, 2),
-)
-def test_rules_always_hold(
-    seed: int, alpha: float, threshold: float, linkage: str, bootstrap: float | None, wanted: int
-) -> None:
-    evidence = draw_evidence(seed, n_conflicts=4, n_must_links=3)
-    kept = [
-        pair for pair in evidence.conflicts.tolist() if pair[0] != pair[1]
-    ]  # between different components
-    ended = merge_collectively(evidence, Settings(alpha, threshold, linkage, bootstrap, wanted))
-    root, node = ended.root(), evidence.node
-    root_of_node = np.empty(evidence.n_nodes, np.int64)
-    root_of_node[node] = root
-    for u, v in kept:
-        assert root_of_node[u] != root_of_node[v]
-    for column in evidence.exclusive.toarray().T:
-        held = root_of_node[np.flatnonzero(column)]
-        assert len(np.unique(held)) == len(held)
-    for one in np.unique(node):
-        assert len(np.unique(root[node == one])) == 1
 
 
 def test_a_cannot_link_beats_the_bootstrap() -> None:
@@ -354,36 +197,15 @@ def test_the_order_of_references_and_hyperedges_does_not_matter(linkage: str) ->
 
 
 NAMES = ["W. Wang", "C. Chen", "A. Ansari", "W. Wang", "A. Ansari"]
+
+
 NAMES += ["L. Li", "C. Chen", "W. Wang", "W. W. Wang", "A. Ansari"]
+
+
 PAPERS = [1, 1, 1, 2, 2, 3, 3, 3, 4, 4]
+
+
 ENTITIES = {*map(frozenset, ({1, 4, 9}, {3, 5, 10}, {8}, {2}, {7}, {6}))}
-
-
-@pytest.mark.parametrize("alpha", [0.4, 0.5, 0.6])
-def test_the_example_of_the_chapter(alpha: float) -> None:
-    """Equal names are the more similar the rarer they are: that of Ansari begins."""
-    pairs = np.array(
-        [(i, j) for i, j in itertools.combinations(range(10), 2) if last(i) == last(j)]
-    )
-    rarity = {"Ansari": 1.0, "Chen": 0.9, "Wang": 0.9}
-    same = np.array([NAMES[i] == NAMES[j] for i, j in pairs])
-    similarity = np.array([rarity[last(i)] for i, _ in pairs]) * np.where(same, 1.0, 0.9)
-    relations = Relations.from_groups(PAPERS)
-    evidence = Evidence(
-        pairs,
-        similarity,
-        relations.incidence,
-        np.arange(10),
-        np.empty((0, 2), np.int64),
-        relations.incidence,
-    )
-    threshold = 0.95 * (1 - alpha)  # between what a rare and a frequent name say by themselves
-    ended = merge_collectively(evidence, Settings(alpha, threshold, "average"))
-    assert {frozenset(row + 1 for row in one) for one in clusters_of(ended)} == ENTITIES
-
-
-def last(reference: int) -> str:
-    return NAMES[reference].split()[-1]
 
 
 def test_the_example_of_the_chapter_when_one_author_is_known() -> None:
@@ -408,13 +230,6 @@ def test_more_is_found_with_relations_than_without() -> None:
 
 
 # ------------------------------------------------------------- bad input
-
-
-def test_hyperedges_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "MAX_NEIGHBORS", 10)
-    names = {"name": [f"Ann Li{i}" for i in range(8)]}
-    with pytest.raises(SidelightError, match="the largest is hyper-edge 1 with 6 references"):
-        CollectiveResolution().fit(names, relations=[0, 0, 1, 1, 1, 1, 1, 1])
 
 
 def test_labels_at_a_lower_threshold_are_not_known() -> None:
@@ -445,3 +260,214 @@ def test_few_references() -> None:
     assert model.labels_.tolist() == [0, 1]
     assert len(model.pairs_["i"]) == len(model.merges_["i"]) == 0
     assert model.n_iter_ == 1
+
+
+# --- what it is made of ---
+
+
+def clusters_of(ended: Ended) -> set[frozenset[int]]:
+    root = ended.root()
+    return {frozenset(np.flatnonzero(root == one).tolist()) for one in np.unique(root)}
+
+
+def fresh(ended: Ended) -> Reference:
+    """The reference algorithm, in the state of the engine."""
+    reference = Reference(ended.evidence, ended.settings)
+    reference.clusters = sorted(clusters_of(ended), key=min)
+    return reference
+
+
+# ------------------------------------------------------------- the same as with sets
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize("bootstrap", [None, 0.6])
+def test_merges_are_those_of_brute_force(seed: int, linkage: str, bootstrap: float | None) -> None:
+    evidence = draw_evidence(seed, distinct=seed % 2 == 0, n_conflicts=3, n_must_links=2)
+    chosen = Settings(0.4, 0.35, linkage, bootstrap, 1, isolated=0.1 * seed)
+    wanted = Reference(evidence, chosen).run()
+    ended = merge_collectively(evidence, chosen)
+    merges = merges_of(ended)
+    made = members_of(merges.clusters, evidence.n)
+    own = np.flatnonzero(merges.kind != "must-link")
+    assert [made[step] for step in own] == [cluster for cluster, _ in wanted.merges]
+    np.testing.assert_allclose(merges.similarity[own], [value for _, value in wanted.merges])
+    assert np.sum(merges.kind == "bootstrap") == wanted.n_bootstrapped
+    assert clusters_of(ended) == set(wanted.clusters)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("linkage", LINKAGES)
+def test_after_every_merge_all_similarities_are_those_computed_anew(
+    seed: int, linkage: str
+) -> None:
+    evidence = draw_evidence(seed, n=14, distinct=seed % 2 == 0, n_conflicts=2)
+    threshold = 0.3
+    for n_merges in itertools.count():
+        ended = merge_collectively(evidence, Settings(0.5, threshold, linkage), max_merges=n_merges)
+        state = ended.state
+        left = np.flatnonzero(state.fate == OPEN)
+        wanted = fresh(ended).open_pairs()
+        root = ended.root()
+        where = {int(one): frozenset(np.flatnonzero(root == one).tolist()) for one in root}
+        found = {
+            frozenset(where[int(node)] for node in state.similar.ends[2 * e : 2 * e + 2]): e
+            for e in left.tolist()
+        }
+        assert found.keys() == wanted.keys()
+        for pair, e in found.items():
+            assert state.value[e] == pytest.approx(wanted[pair])
+        entries = [
+            int(state.heap_edge[i])
+            for i in range(state.counters[HEAP_SIZE])
+            if is_current(state, i)
+        ]
+        assert sorted(entries) == [e for e in left if state.value[e] >= threshold]
+        if ended.converged:
+            break
+    assert n_merges > 2
+
+
+def test_a_heap_that_is_too_small_grows() -> None:
+    evidence = draw_evidence(3, n=24, share=0.9, distinct=False)
+    chosen = Settings(0.6, 0.2, "average")
+    wanted = merge_collectively(evidence, chosen)
+    state, _ = engine._start(evidence, chosen)
+    fill_heap(state, 0.6, engine.LINKAGES["average"], 0.2)
+    size = int(state.counters[HEAP_SIZE])
+    small = {name: getattr(state, name)[:size] for name in ("heap_value", "heap_edge")}
+    small["heap_version"] = state.heap_version[:size]
+    grown, converged = engine._merge(state._replace(**small), chosen, 1, None)
+    assert converged
+    assert len(grown.heap_value) > size
+    np.testing.assert_array_equal(grown.parent, wanted.state.parent)
+
+
+# ------------------------------------------------------------- limits
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_relations_and_rules_it_is_the_closure_of_attributes(seed: int) -> None:
+    evidence = draw_evidence(seed, n=40, share=0.1, distinct=False)
+    for threshold in np.linspace(0.0, 1.0, 21):
+        ended = merge_collectively(evidence, Settings(0.0, threshold, "single"))
+        kept = evidence.pairs[evidence.similarity >= threshold]
+        graph = sparse.coo_array((np.ones(len(kept)), (kept[:, 0], kept[:, 1])), (40, 40))
+        assert same_partition(ended.root(), connected_components(graph, directed=False)[1])
+
+
+# ------------------------------------------------------------- what a merge does to others
+
+
+def test_similarity_rises_for_pairs_that_one_of_the_merged_clusters_tells_apart() -> None:
+    """Unless both had both merged clusters around them, their Jaccard coefficient rises."""
+    seen = {"rises": 0, "may fall": 0}
+    for seed in range(12):
+        evidence = draw_evidence(seed, n=14, n_hyperedges=10, distinct=False)
+        chosen = Settings(0.5, 0.0, "single")
+        before = merge_collectively(evidence, chosen, max_merges=0)
+        n_merges = merge_collectively(evidence, chosen).n_merges
+        for step in range(n_merges):
+            after = merge_collectively(evidence, chosen, max_merges=step + 1)
+            old, new = fresh(before), fresh(after)
+            merged = (clusters_of(after) - clusters_of(before)).pop()
+            parts = clusters_of(before) - clusters_of(after)
+            kept = clusters_of(before) & clusters_of(after)
+            for a, b in itertools.combinations(sorted(kept, key=min), 2):
+                if merged not in new.around(a) or merged not in new.around(b):
+                    continue
+                both = parts <= old.around(a) and parts <= old.around(b)
+                seen["may fall" if both else "rises"] += 1
+                assert both or new.relational(a, b) >= old.relational(a, b)
+            before = after
+    assert min(seen.values()) > 0
+
+
+def test_similarity_falls_where_both_merged_clusters_were_shared() -> None:
+    sets = [[0, 2], [0, 3], [0, 4], [1, 2], [1, 3], [1, 5]]
+    pairs = np.array([[0, 1], [2, 3]])
+    incidence = Relations(hyperedges=sets, n_samples=6).incidence
+    none = sparse.csr_array((6, 0), dtype=np.int8)
+    evidence = Evidence(
+        pairs, np.array([0.1, 0.9]), incidence, np.arange(6), np.empty((0, 2), np.int64), none
+    )
+    values = [
+        pairs_of(merge_collectively(evidence, Settings(0.5, 0.4, "single"), max_merges=n))[
+            "relational"
+        ][0]
+        for n in (0, 1)
+    ]
+    np.testing.assert_allclose(values, [2 / 4, 1 / 3])
+
+
+# ------------------------------------------------------------- rules
+
+
+@settings(max_examples=40)
+@given(
+    st.integers(0, 10_000),
+    st.floats(0, 1),
+    st.floats(0, 0.8),
+    st.sampled_from(LINKAGES),
+    st.sampled_from([None, 0.2, 0.7]),
+    st.integers(0, 2),
+)
+def test_rules_always_hold(
+    seed: int, alpha: float, threshold: float, linkage: str, bootstrap: float | None, wanted: int
+) -> None:
+    evidence = draw_evidence(seed, n_conflicts=4, n_must_links=3)
+    kept = [
+        pair for pair in evidence.conflicts.tolist() if pair[0] != pair[1]
+    ]  # between different components
+    ended = merge_collectively(evidence, Settings(alpha, threshold, linkage, bootstrap, wanted))
+    root, node = ended.root(), evidence.node
+    root_of_node = np.empty(evidence.n_nodes, np.int64)
+    root_of_node[node] = root
+    for u, v in kept:
+        assert root_of_node[u] != root_of_node[v]
+    for column in evidence.exclusive.toarray().T:
+        held = root_of_node[np.flatnonzero(column)]
+        assert len(np.unique(held)) == len(held)
+    for one in np.unique(node):
+        assert len(np.unique(root[node == one])) == 1
+
+
+# ------------------------------------------------------------- the result
+
+
+@pytest.mark.parametrize("alpha", [0.4, 0.5, 0.6])
+def test_the_example_of_the_chapter(alpha: float) -> None:
+    """Equal names are the more similar the rarer they are: that of Ansari begins."""
+    pairs = np.array(
+        [(i, j) for i, j in itertools.combinations(range(10), 2) if last(i) == last(j)]
+    )
+    rarity = {"Ansari": 1.0, "Chen": 0.9, "Wang": 0.9}
+    same = np.array([NAMES[i] == NAMES[j] for i, j in pairs])
+    similarity = np.array([rarity[last(i)] for i, _ in pairs]) * np.where(same, 1.0, 0.9)
+    relations = Relations.from_groups(PAPERS)
+    evidence = Evidence(
+        pairs,
+        similarity,
+        relations.incidence,
+        np.arange(10),
+        np.empty((0, 2), np.int64),
+        relations.incidence,
+    )
+    threshold = 0.95 * (1 - alpha)  # between what a rare and a frequent name say by themselves
+    ended = merge_collectively(evidence, Settings(alpha, threshold, "average"))
+    assert {frozenset(row + 1 for row in one) for one in clusters_of(ended)} == ENTITIES
+
+
+def last(reference: int) -> str:
+    return NAMES[reference].split()[-1]
+
+
+# ------------------------------------------------------------- bad input
+
+
+def test_hyperedges_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "MAX_NEIGHBORS", 10)
+    names = {"name": [f"Ann Li{i}" for i in range(8)]}
+    with pytest.raises(SidelightError, match="the largest is hyper-edge 1 with 6 references"):
+        CollectiveResolution().fit(names, relations=[0, 0, 1, 1, 1, 1, 1, 1])

@@ -110,15 +110,6 @@ def test_pairs_that_blocking_leaves_out_count_as_nothing() -> None:
     assert 0 < len(expected) < 30 * 29 // 2
 
 
-@given(st.integers(1, 6), st.integers(1, 8), st.integers(0, 10_000))
-@settings(max_examples=40, deadline=None)
-def test_matchings_are_optimal(n: int, m: int, seed: int) -> None:
-    n, m = min(n, m), max(n, m)
-    gain = np.random.default_rng(seed).uniform(0, 1, (n, m)).round(1)
-    rows, columns = linear_sum_assignment(gain, maximize=True)
-    assert assignment_value(gain, n, m) == pytest.approx(gain[rows, columns].sum())
-
-
 def test_limits() -> None:
     X, edges = case(40, 20, 1)
     attributes = AttributeResolution(0.9, compare=COMPARE).fit(X, relations=edges)
@@ -183,6 +174,18 @@ def test_ambiguous_names_are_told_apart_by_who_is_around_them() -> None:
     assert labels[0] == labels[3] == labels[8]
     assert labels[2] == labels[4] == labels[9]
     assert len(set(labels[[1, 5]])) == 2
+
+
+# --- what it is made of ---
+
+
+@given(st.integers(1, 6), st.integers(1, 8), st.integers(0, 10_000))
+@settings(max_examples=40, deadline=None)
+def test_matchings_are_optimal(n: int, m: int, seed: int) -> None:
+    n, m = min(n, m), max(n, m)
+    gain = np.random.default_rng(seed).uniform(0, 1, (n, m)).round(1)
+    rows, columns = linear_sum_assignment(gain, maximize=True)
+    assert assignment_value(gain, n, m) == pytest.approx(gain[rows, columns].sum())
 
 
 def test_hyperedges_that_are_too_long_are_refused(monkeypatch: Any) -> None:

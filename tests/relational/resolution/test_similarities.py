@@ -22,6 +22,45 @@ from sidelight.relational.resolution._soft_tfidf import INITIAL, THETA
 NAMES = ["Wei Wang", "W. Wang", "Wang, Wei", "Martha Marhta", "Marhta Martha", "A. Ansari", "Li"]
 
 
+def test_similarity_of_any_pairs() -> None:
+    model = AttributeResolution(blocking=("x:prefix1",)).fit({"x": NAMES})
+    found = model.similarity([0, 0], [0, 5])
+    assert found[0] == 1.0
+    assert found[1] == 0.0
+    with pytest.raises(SidelightError, match="no reference 9: positions go from 0 to 6"):
+        model.similarity(0, 9)
+
+
+@pytest.mark.parametrize(
+    ("compare", "words"),
+    [
+        ({"nme": "name"}, "'nme', which the table does not have; it has 'name', 'year'"),
+        ({"name": "soundex"}, "compared as name, words"),
+        ({"name": "number"}, "'name' is compared as numbers but holds texts such as 'Ann'"),
+        ({"name": "date"}, "compared as dates"),
+        ({}, "mapping of columns"),
+        ({"name": lambda a, b: 1.0}, r"returned shape \(\) for"),
+        ({"name": lambda a, b: np.full(len(a), 1.5)}, "gave 1.5 for 'Ann' and 'Bob'"),
+        ({"name": lambda a, b: a - b}, "'name' failed"),
+    ],
+)
+def test_bad_comparisons(compare: Any, words: str) -> None:
+    table = {"name": ["Ann", "Bob"], "year": [1, 2]}
+    with pytest.raises(SidelightError, match=words):
+        AttributeResolution(compare=compare).fit(table)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"weight": 0}, {"weight": "1"}, {"scale": -1.0}, {"theta": 1.0}, {"scale": math.inf}]
+)
+def test_bad_numbers_of_comparisons(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidParameter, match=f"The {next(iter(wrong))} of a comparison"):
+        ColumnComparison("number", **wrong)
+
+
+# --- what it is made of ---
+
+
 def scorer(table: dict[str, Any], compare: Any = "auto") -> Scorer:
     references = read_table(table)
     return Scorer(references, read_comparisons(compare, references))
@@ -205,39 +244,3 @@ def test_order_of_references_changes_nothing() -> None:
     table, moved = {"x": NAMES}, {"x": [NAMES[i] for i in order]}
     pairs = all_pairs(len(NAMES))
     np.testing.assert_array_equal(scorer(moved).score(place[pairs]), scorer(table).score(pairs))
-
-
-def test_similarity_of_any_pairs() -> None:
-    model = AttributeResolution(blocking=("x:prefix1",)).fit({"x": NAMES})
-    found = model.similarity([0, 0], [0, 5])
-    assert found[0] == 1.0
-    assert found[1] == 0.0
-    with pytest.raises(SidelightError, match="no reference 9: positions go from 0 to 6"):
-        model.similarity(0, 9)
-
-
-@pytest.mark.parametrize(
-    ("compare", "words"),
-    [
-        ({"nme": "name"}, "'nme', which the table does not have; it has 'name', 'year'"),
-        ({"name": "soundex"}, "compared as name, words"),
-        ({"name": "number"}, "'name' is compared as numbers but holds texts such as 'Ann'"),
-        ({"name": "date"}, "compared as dates"),
-        ({}, "mapping of columns"),
-        ({"name": lambda a, b: 1.0}, r"returned shape \(\) for"),
-        ({"name": lambda a, b: np.full(len(a), 1.5)}, "gave 1.5 for 'Ann' and 'Bob'"),
-        ({"name": lambda a, b: a - b}, "'name' failed"),
-    ],
-)
-def test_bad_comparisons(compare: Any, words: str) -> None:
-    table = {"name": ["Ann", "Bob"], "year": [1, 2]}
-    with pytest.raises(SidelightError, match=words):
-        AttributeResolution(compare=compare).fit(table)
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"weight": 0}, {"weight": "1"}, {"scale": -1.0}, {"theta": 1.0}, {"scale": math.inf}]
-)
-def test_bad_numbers_of_comparisons(wrong: dict[str, Any]) -> None:
-    with pytest.raises(InvalidParameter, match=f"The {next(iter(wrong))} of a comparison"):
-        ColumnComparison("number", **wrong)

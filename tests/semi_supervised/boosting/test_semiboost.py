@@ -250,22 +250,6 @@ def test_top_takes_the_rows_of_the_largest_weights():
         np.testing.assert_allclose(model.estimators_[0].means_[code], expected)
 
 
-def test_draws_without_replacement_follow_the_weights():
-    from sidelight.semi_supervised.boosting._machine import _choose
-
-    rng = np.random.RandomState(0)
-    weight = np.array([0.0, 1.0, 2.0, 5.0])
-    seen = np.zeros((4, 4))
-    for _ in range(4000):
-        one, other = _choose(weight, 2, "weighted", rng)
-        seen[one, other] += 1
-    share = weight / weight.sum()
-    for i, j in itertools.combinations(range(4), 2):
-        expected = share[i] * share[j] * (1 / (1 - share[i]) + 1 / (1 - share[j]))
-        assert seen[i, j] / 4000 == pytest.approx(expected, abs=0.03)
-    np.testing.assert_array_equal(_choose(weight, 9, "weighted", rng), [1, 2, 3])
-
-
 def test_an_unlucky_draw_is_tried_again():
     class Unlucky(NoWeights):
         """Says the opposite for the first times."""
@@ -367,3 +351,25 @@ def test_an_interruption_keeps_what_is_done():
     assert not model.converged_
     assert [len(machine.errors) for machine in model.machines_] == [3, 0, 0]
     assert model.score(X, y) > 0.9
+
+
+# --- what it is made of ---
+
+
+# ------------------------------------------------------------------ learners and sampling
+
+
+def test_draws_without_replacement_follow_the_weights():
+    from sidelight.semi_supervised.boosting._machine import _choose
+
+    rng = np.random.RandomState(0)
+    weight = np.array([0.0, 1.0, 2.0, 5.0])
+    seen = np.zeros((4, 4))
+    for _ in range(4000):
+        one, other = _choose(weight, 2, "weighted", rng)
+        seen[one, other] += 1
+    share = weight / weight.sum()
+    for i, j in itertools.combinations(range(4), 2):
+        expected = share[i] * share[j] * (1 / (1 - share[i]) + 1 / (1 - share[j]))
+        assert seen[i, j] / 4000 == pytest.approx(expected, abs=0.03)
+    np.testing.assert_array_equal(_choose(weight, 9, "weighted", rng), [1, 2, 3])

@@ -95,27 +95,6 @@ def test_width_is_a_percentile_of_the_distances(data):
     assert boost(percentile=1.0).fit(X, known).sigma_ > 0
 
 
-def test_products_with_many_rows_do_not_depend_on_threads():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(1600, 3))
-    labels = np.where(np.arange(1600) < 10, np.arange(1600) % 2, -1)
-    vectors = rng.uniform(size=(2, 1590))
-    results = []
-    for n_threads in (1, 3):
-        with engine.threads(n_threads):
-            found = similarities.gaussian(X, labels, 2, 1.0)
-            results.append((found.joined.products(vectors), found.votes, found.joined.matrix))
-    for one, other in zip(*results, strict=True):
-        np.testing.assert_array_equal(one, other)
-    products, votes, matrix = results[0]
-    S = bell(X[10:], 1.0)
-    np.testing.assert_array_equal(matrix, matrix.T)
-    np.testing.assert_allclose(matrix, S, rtol=1e-4, atol=1e-7)
-    np.testing.assert_allclose(products, vectors @ S, rtol=1e-5)
-    to_labeled = np.exp(-((X[10:, None] - X[None, :10]) ** 2).sum(axis=2))
-    np.testing.assert_allclose(votes[:, 1], to_labeled[:, labels[:10] == 1].sum(axis=1), rtol=1e-9)
-
-
 # ------------------------------------------------------------------ what is refused or told
 
 
@@ -186,14 +165,6 @@ def test_labels_that_speak_equally_for_both_classes_leave_the_learner_alone():
     assert len(model.estimators_) == 1
 
 
-def test_too_many_rows_for_all_similarities_name_the_alternative(monkeypatch, data):
-    X, _, known = data
-    monkeypatch.setattr(similarities, "MAX_ROWS", 40)
-    with pytest.raises(SidelightError, match=r"44 unlabeled rows take .*similarity='knn'"):
-        boost(similarity="rbf").fit(X, known)
-    boost(similarity="knn").fit(X, known)
-
-
 def test_learners_that_cannot_do_it_are_named(data):
     X, _, known = data
     with pytest.raises(SidelightError, match="KNeighborsClassifier takes no sample_weight"):
@@ -221,3 +192,38 @@ def test_learners_see_rows_in_their_range(data, scale):
     plain = boost().fit(X, known)
     model = boost().fit(X * scale, known)
     assert np.mean(model.predict(X * scale) == plain.predict(X)) > 0.95
+
+
+# --- what it is made of ---
+
+
+def test_products_with_many_rows_do_not_depend_on_threads():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1600, 3))
+    labels = np.where(np.arange(1600) < 10, np.arange(1600) % 2, -1)
+    vectors = rng.uniform(size=(2, 1590))
+    results = []
+    for n_threads in (1, 3):
+        with engine.threads(n_threads):
+            found = similarities.gaussian(X, labels, 2, 1.0)
+            results.append((found.joined.products(vectors), found.votes, found.joined.matrix))
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, other)
+    products, votes, matrix = results[0]
+    S = bell(X[10:], 1.0)
+    np.testing.assert_array_equal(matrix, matrix.T)
+    np.testing.assert_allclose(matrix, S, rtol=1e-4, atol=1e-7)
+    np.testing.assert_allclose(products, vectors @ S, rtol=1e-5)
+    to_labeled = np.exp(-((X[10:, None] - X[None, :10]) ** 2).sum(axis=2))
+    np.testing.assert_allclose(votes[:, 1], to_labeled[:, labels[:10] == 1].sum(axis=1), rtol=1e-9)
+
+
+# ------------------------------------------------------------------ what is refused or told
+
+
+def test_too_many_rows_for_all_similarities_name_the_alternative(monkeypatch, data):
+    X, _, known = data
+    monkeypatch.setattr(similarities, "MAX_ROWS", 40)
+    with pytest.raises(SidelightError, match=r"44 unlabeled rows take .*similarity='knn'"):
+        boost(similarity="rbf").fit(X, known)
+    boost(similarity="knn").fit(X, known)

@@ -76,23 +76,6 @@ def test_it_is_where_a_random_walk_first_meets_a_label() -> None:
     np.testing.assert_allclose(on_graph(W, labels).label_distributions_, ends[:, [0, 3]], atol=1e-9)
 
 
-def test_conjugate_gradients_agree_with_the_factorization() -> None:
-    X, _, known = blobs(500)
-    W = neighbor_graph(X, 8)
-    problem = Dirichlet(W, known, 3)
-    exact = problem.solve_densely()
-    assert exact is not None
-    states = []
-    for state in problem.iterate():
-        states.append(state)
-        if state.residual < 1e-12:
-            break
-    np.testing.assert_allclose(state.distributions, exact.distributions, atol=1e-9)
-    assert state.energy == pytest.approx(exact.energy, rel=1e-9)
-    energies = [one.energy for one in states]
-    assert np.all(np.diff(energies) <= 1e-12 * energies[0])
-
-
 def test_iterations_are_told_where_they_do_not_suffice() -> None:
     X, _, known = blobs(1500)
     model = HarmonicClassifier().fit(X, known)
@@ -243,3 +226,23 @@ def test_bad_input_is_told() -> None:
         HarmonicClassifier(graph="full").fit(
             np.zeros((15_001, 1)), np.where(np.arange(15_001) < 2, np.arange(15_001), -1)
         )
+
+
+# --- what it is made of ---
+
+
+def test_conjugate_gradients_agree_with_the_factorization() -> None:
+    X, _, known = blobs(500)
+    W = neighbor_graph(X, 8)
+    problem = Dirichlet(W, known, 3)
+    exact = problem.solve_densely()
+    assert exact is not None
+    states = []
+    for state in problem.iterate():
+        states.append(state)
+        if state.residual < 1e-12:
+            break
+    np.testing.assert_allclose(state.distributions, exact.distributions, atol=1e-9)
+    assert state.energy == pytest.approx(exact.energy, rel=1e-9)
+    energies = [one.energy for one in states]
+    assert np.all(np.diff(energies) <= 1e-12 * energies[0])

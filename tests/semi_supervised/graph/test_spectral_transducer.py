@@ -21,6 +21,56 @@ from sidelight.semi_supervised.graph._spectral_transducer import (
 )
 
 
+def test_labels_count_the_more_the_larger_the_penalty() -> None:
+    X, _, known = blobs(300, 30)
+    known = np.where(known == 2, -1, known)
+    known[np.flatnonzero(known == 0)[0]] = 1  # one wrong label
+    gaps = []
+    for penalty in (1e-3, 1.0, 1e6):
+        model = SpectralGraphTransducer(penalty=penalty, random_state=0).fit(X, known)
+        labeled = known >= 0
+        gaps.append(np.abs(model.transduction_values_[labeled] - (2 * known[labeled] - 1)).mean())
+    assert gaps[0] > gaps[1] > gaps[2]
+    assert gaps[2] < 0.2
+
+
+@pytest.mark.parametrize("spectrum", ["laplacian", "squares"])
+def test_several_classes_from_a_few_labels(spectrum: str) -> None:
+    X, y, known = blobs(400)
+    penalty = 1.0 if spectrum == "laplacian" else 3200.0
+    model = SpectralGraphTransducer(spectrum=spectrum, penalty=penalty, random_state=0)
+    model.fit(X, known)
+    assert model.transduction_values_.shape == (400, 3)
+    assert np.mean(model.transduction_ == y) > 0.9
+    assert np.mean(model.predict(X) == y) > 0.9
+
+
+def test_new_rows_average_the_values_of_the_nearest() -> None:
+    X, _, known = blobs(120)
+    model = SpectralGraphTransducer(4, weights="connectivity", random_state=0).fit(X, known)
+    new = X[:6] + 0.2
+    near = np.argsort(((X[None] - new[:, None]) ** 2).sum(axis=2), axis=1)[:, :4]
+    np.testing.assert_allclose(
+        model.decision_function(new), model.transduction_values_[near].mean(axis=1)
+    )
+
+
+def test_parts_without_labels_hang_on_the_others() -> None:
+    X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2], [7.0], [7.1], [7.2]])
+    with pytest.warns(ConstraintWarning, match="3 of 9 rows"):
+        model = SpectralGraphTransducer(1, random_state=0).fit(X, [0, -1, -1, 1, *[-1] * 5])
+    np.testing.assert_array_equal(model.transduction_, [0] * 3 + [1] * 6)
+
+
+def test_more_eigenvectors_than_rows_are_all_but_one() -> None:
+    X, _, known = blobs(30)
+    model = SpectralGraphTransducer(n_components=500, random_state=0).fit(X, known)
+    assert len(model.eigenvalues_) == 29
+
+
+# --- what it is made of ---
+
+
 def symmetric(d: int, rng: np.random.Generator) -> np.ndarray:
     A = rng.normal(size=(d, d))
     return A @ A.T + np.diag(rng.uniform(0, 2, d))
@@ -111,50 +161,3 @@ def test_two_classes_mirror_each_other() -> None:
     zero, second = transduce(vectors, values, labels, 0, shares[0], 2.0)
     np.testing.assert_allclose(one, -zero, atol=1e-9)
     assert first == pytest.approx(second)
-
-
-def test_labels_count_the_more_the_larger_the_penalty() -> None:
-    X, _, known = blobs(300, 30)
-    known = np.where(known == 2, -1, known)
-    known[np.flatnonzero(known == 0)[0]] = 1  # one wrong label
-    gaps = []
-    for penalty in (1e-3, 1.0, 1e6):
-        model = SpectralGraphTransducer(penalty=penalty, random_state=0).fit(X, known)
-        labeled = known >= 0
-        gaps.append(np.abs(model.transduction_values_[labeled] - (2 * known[labeled] - 1)).mean())
-    assert gaps[0] > gaps[1] > gaps[2]
-    assert gaps[2] < 0.2
-
-
-@pytest.mark.parametrize("spectrum", ["laplacian", "squares"])
-def test_several_classes_from_a_few_labels(spectrum: str) -> None:
-    X, y, known = blobs(400)
-    penalty = 1.0 if spectrum == "laplacian" else 3200.0
-    model = SpectralGraphTransducer(spectrum=spectrum, penalty=penalty, random_state=0)
-    model.fit(X, known)
-    assert model.transduction_values_.shape == (400, 3)
-    assert np.mean(model.transduction_ == y) > 0.9
-    assert np.mean(model.predict(X) == y) > 0.9
-
-
-def test_new_rows_average_the_values_of_the_nearest() -> None:
-    X, _, known = blobs(120)
-    model = SpectralGraphTransducer(4, weights="connectivity", random_state=0).fit(X, known)
-    new = X[:6] + 0.2
-    near = np.argsort(((X[None] - new[:, None]) ** 2).sum(axis=2), axis=1)[:, :4]
-    np.testing.assert_allclose(
-        model.decision_function(new), model.transduction_values_[near].mean(axis=1)
-    )
-
-
-def test_parts_without_labels_hang_on_the_others() -> None:
-    X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2], [7.0], [7.1], [7.2]])
-    with pytest.warns(ConstraintWarning, match="3 of 9 rows"):
-        model = SpectralGraphTransducer(1, random_state=0).fit(X, [0, -1, -1, 1, *[-1] * 5])
-    np.testing.assert_array_equal(model.transduction_, [0] * 3 + [1] * 6)
-
-
-def test_more_eigenvectors_than_rows_are_all_but_one() -> None:
-    X, _, known = blobs(30)
-    model = SpectralGraphTransducer(n_components=500, random_state=0).fit(X, known)
-    assert len(model.eigenvalues_) == 29

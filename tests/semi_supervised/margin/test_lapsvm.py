@@ -35,44 +35,6 @@ def rows():
     return X, y, np.where(np.arange(90) % 5 == 0, y, -1)
 
 
-# ------------------------------------------------------------------ the dual
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    st.integers(2, 25),
-    st.integers(1, 6),
-    st.sampled_from([0.01, 0.3, 10.0, 1000.0]),
-    st.booleans(),
-    st.integers(0, 1000),
-)
-def test_conditions_of_the_optimum(n, d, cost, intercept, seed):
-    rng = np.random.default_rng(seed)
-    z = np.round(rng.normal(size=(n, d)), 1)  # rows that are the same, or depend on each other
-    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
-    found = solve_hinge(z, y, cost, intercept=intercept, tol=1e-8, max_iter=10_000)
-    assert found.converged
-    assert found.beta.min() >= 0
-    assert found.beta.max() <= cost * (1 + 1e-12)
-    if intercept:
-        assert abs(found.beta @ y) <= 1e-7 * max(cost, 1)
-    gaps = y * (z @ ((found.beta * y) @ z) + found.bias) - 1
-    inside = (found.beta > 1e-6 * cost) & (found.beta < cost * (1 - 1e-6))
-    assert np.all(np.abs(gaps[inside]) < 1e-6)
-    assert np.all(gaps[found.beta <= 1e-9 * cost] > -1e-6)
-    assert np.all(gaps[found.beta >= cost * (1 - 1e-9)] < 1e-6)
-    assert found.gap <= 1e-6 * max(found.objective, 1)
-
-
-@pytest.mark.parametrize("cost", [0.05, 1.0, 20.0])
-def test_it_is_svc(rows, cost):
-    X, y, _ = rows
-    found = solve_hinge(X, 2.0 * y - 1, cost, intercept=True, tol=1e-9, max_iter=10_000)
-    peer = SVC(C=cost, kernel="linear", tol=1e-9).fit(X, y)
-    np.testing.assert_allclose((found.beta * (2 * y - 1)) @ X, peer.coef_[0], atol=1e-5)
-    assert found.bias == pytest.approx(peer.intercept_[0], abs=1e-5)
-
-
 # ------------------------------------------------------------------ limits
 
 
@@ -120,36 +82,6 @@ def test_both_solvers_give_the_same(rows, kernel, intercept, normalized):
     )
     np.testing.assert_allclose(primal.dual_variables_, dense.dual_variables_, atol=1e-6)
     assert primal.objective_ == pytest.approx(dense.objective_, rel=1e-8)
-
-
-def test_conjugate_gradients_solve_what_the_factor_does(rows, monkeypatch):
-    X, _, labels = rows
-    L = laplacian(neighbor_graph(X, 5), "unnormalized")
-    labeled = np.flatnonzero(labels >= 0)
-    direct = primal_problem(X, L, labeled, 0.02, 0.01)
-    dense = dense_problem(X @ X.T, L, labeled, 0.02, 0.01)
-    monkeypatch.setattr(_manifold, "DIRECT_COLUMNS", 2)
-    by_cg = primal_problem(sparse.csr_matrix(X), L, labeled, 0.02, 0.01)
-    weights = np.random.default_rng(0).normal(size=(len(labeled), 3))
-    gram = direct.rows @ direct.rows.T
-    np.testing.assert_allclose(by_cg.rows @ by_cg.rows.T, gram, atol=1e-8 * np.abs(gram).max())
-    np.testing.assert_allclose(dense.rows @ dense.rows.T, gram, atol=1e-8 * np.abs(gram).max())
-    np.testing.assert_allclose(by_cg.expand(weights), direct.expand(weights), rtol=1e-7)
-    np.testing.assert_allclose(X.T @ dense.expand(weights), direct.expand(weights), rtol=1e-7)
-
-
-def test_products_with_the_laplacian(rows):
-    X, _, _ = rows
-    L = laplacian(neighbor_graph(X, 5), "unnormalized")
-    wide = np.hstack([X] * 20)  # several blocks of columns
-    expected = wide.T @ L.toarray() @ wide
-    np.testing.assert_allclose(laplacian_product(wide, L), expected, atol=1e-9)
-    np.testing.assert_allclose(laplacian_product(sparse.csr_matrix(wide), L), expected, atol=1e-9)
-    right = np.random.default_rng(0).normal(size=(4, 70))
-    A = 2 * 0.1 * np.eye(4) + 2 * 0.3 * X.T @ L.toarray() @ X
-    np.testing.assert_allclose(
-        solve_by_cg(X, L, right, 0.1, 0.3), np.linalg.solve(A, right), rtol=1e-8
-    )
 
 
 # ------------------------------------------------------------------ the objective
@@ -263,6 +195,94 @@ def test_parts_without_labels_are_told():
         assert LapSVM(gamma_I=0.0, n_neighbors=3).fit(X, labels).n_cut_off_ == 0
 
 
+def test_a_search_that_is_cut_short_is_told(rows):
+    X, _, _ = rows
+    rng = np.random.default_rng(0)
+    with pytest.warns(ConvergenceWarning, match="before the optimum"):
+        model = LapSVM(1e-9, 0.0, kernel="linear", max_iter=1).fit(
+            np.repeat(X, 10, axis=0), rng.integers(2, size=900)
+        )
+    assert not model.converged_
+    assert model.gap_ > 0
+
+
+# --- what it is made of ---
+
+
+# ------------------------------------------------------------------ the dual
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(2, 25),
+    st.integers(1, 6),
+    st.sampled_from([0.01, 0.3, 10.0, 1000.0]),
+    st.booleans(),
+    st.integers(0, 1000),
+)
+def test_conditions_of_the_optimum(n, d, cost, intercept, seed):
+    rng = np.random.default_rng(seed)
+    z = np.round(rng.normal(size=(n, d)), 1)  # rows that are the same, or depend on each other
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    found = solve_hinge(z, y, cost, intercept=intercept, tol=1e-8, max_iter=10_000)
+    assert found.converged
+    assert found.beta.min() >= 0
+    assert found.beta.max() <= cost * (1 + 1e-12)
+    if intercept:
+        assert abs(found.beta @ y) <= 1e-7 * max(cost, 1)
+    gaps = y * (z @ ((found.beta * y) @ z) + found.bias) - 1
+    inside = (found.beta > 1e-6 * cost) & (found.beta < cost * (1 - 1e-6))
+    assert np.all(np.abs(gaps[inside]) < 1e-6)
+    assert np.all(gaps[found.beta <= 1e-9 * cost] > -1e-6)
+    assert np.all(gaps[found.beta >= cost * (1 - 1e-9)] < 1e-6)
+    assert found.gap <= 1e-6 * max(found.objective, 1)
+
+
+@pytest.mark.parametrize("cost", [0.05, 1.0, 20.0])
+def test_it_is_svc(rows, cost):
+    X, y, _ = rows
+    found = solve_hinge(X, 2.0 * y - 1, cost, intercept=True, tol=1e-9, max_iter=10_000)
+    peer = SVC(C=cost, kernel="linear", tol=1e-9).fit(X, y)
+    np.testing.assert_allclose((found.beta * (2 * y - 1)) @ X, peer.coef_[0], atol=1e-5)
+    assert found.bias == pytest.approx(peer.intercept_[0], abs=1e-5)
+
+
+# ------------------------------------------------------------------ limits
+
+
+def test_conjugate_gradients_solve_what_the_factor_does(rows, monkeypatch):
+    X, _, labels = rows
+    L = laplacian(neighbor_graph(X, 5), "unnormalized")
+    labeled = np.flatnonzero(labels >= 0)
+    direct = primal_problem(X, L, labeled, 0.02, 0.01)
+    dense = dense_problem(X @ X.T, L, labeled, 0.02, 0.01)
+    monkeypatch.setattr(_manifold, "DIRECT_COLUMNS", 2)
+    by_cg = primal_problem(sparse.csr_matrix(X), L, labeled, 0.02, 0.01)
+    weights = np.random.default_rng(0).normal(size=(len(labeled), 3))
+    gram = direct.rows @ direct.rows.T
+    np.testing.assert_allclose(by_cg.rows @ by_cg.rows.T, gram, atol=1e-8 * np.abs(gram).max())
+    np.testing.assert_allclose(dense.rows @ dense.rows.T, gram, atol=1e-8 * np.abs(gram).max())
+    np.testing.assert_allclose(by_cg.expand(weights), direct.expand(weights), rtol=1e-7)
+    np.testing.assert_allclose(X.T @ dense.expand(weights), direct.expand(weights), rtol=1e-7)
+
+
+def test_products_with_the_laplacian(rows):
+    X, _, _ = rows
+    L = laplacian(neighbor_graph(X, 5), "unnormalized")
+    wide = np.hstack([X] * 20)  # several blocks of columns
+    expected = wide.T @ L.toarray() @ wide
+    np.testing.assert_allclose(laplacian_product(wide, L), expected, atol=1e-9)
+    np.testing.assert_allclose(laplacian_product(sparse.csr_matrix(wide), L), expected, atol=1e-9)
+    right = np.random.default_rng(0).normal(size=(4, 70))
+    A = 2 * 0.1 * np.eye(4) + 2 * 0.3 * X.T @ L.toarray() @ X
+    np.testing.assert_allclose(
+        solve_by_cg(X, L, right, 0.1, 0.3), np.linalg.solve(A, right), rtol=1e-8
+    )
+
+
+# ------------------------------------------------------------------ use
+
+
 def test_what_is_too_much_is_refused(rows, monkeypatch):
     X, _, labels = rows
     monkeypatch.setattr(_features, "MAX_ROWS", 50)
@@ -273,14 +293,3 @@ def test_what_is_too_much_is_refused(rows, monkeypatch):
     monkeypatch.setattr(_manifold, "MAX_LABELED", 10)
     with pytest.raises(SidelightError, match="18; at most 10 are taken"):
         LapSVM(kernel="linear").fit(X, labels)
-
-
-def test_a_search_that_is_cut_short_is_told(rows):
-    X, _, _ = rows
-    rng = np.random.default_rng(0)
-    with pytest.warns(ConvergenceWarning, match="before the optimum"):
-        model = LapSVM(1e-9, 0.0, kernel="linear", max_iter=1).fit(
-            np.repeat(X, 10, axis=0), rng.integers(2, size=900)
-        )
-    assert not model.converged_
-    assert model.gap_ > 0

@@ -33,6 +33,102 @@ def few_labels(y, per_class=2):
     return labels
 
 
+# ------------------------------------------------------------------ separation
+
+
+def test_balance_of_a_fit():
+    X, y = make_moons(100, noise=0.1, random_state=0)
+    labels = few_labels(y)
+    labels[np.flatnonzero(y == 1)[2:5]] = 1
+    model = LowDensitySeparation().fit(X, labels)
+    known = labels[labels >= 0]
+    mean = model.transduction_values_[labels < 0].mean()
+    assert mean == pytest.approx((2 * known - 1).mean(), abs=1e-8)
+
+
+# ------------------------------------------------------------------ use
+
+
+@pytest.mark.parametrize("make", [make_moons, make_circles])
+def test_two_moons_and_rings_with_four_labels(make):
+    shape = {"factor": 0.5} if make is make_circles else {}
+    X, y = make(300, noise=0.05, random_state=0, **shape)
+    model = LowDensitySeparation("rbf-svm").fit(X, few_labels(y))
+    assert np.mean(model.transduction_ == y) > 0.99
+    new, truth = make(200, noise=0.05, random_state=1, **shape)
+    assert model.score(new, truth) > 0.97
+
+
+def test_without_unlabeled_rows_it_is_the_estimator():
+    X, y = make_blobs(60, centers=3, cluster_std=2.0, random_state=0)
+    model = LowDensitySeparation(random_state=0).fit(X, y)
+    peer = LinearSVC(random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), peer.decision_function(X))
+    np.testing.assert_array_equal(model.transduction_, y)
+
+
+def test_new_rows_are_classified_by_the_estimator_of_the_transduction():
+    X, y = make_moons(120, noise=0.05, random_state=0)
+    model = LowDensitySeparation(random_state=0).fit(X, few_labels(y))
+    peer = LinearSVC(random_state=0).fit(X, model.transduction_)
+    np.testing.assert_allclose(model.decision_function(X), peer.decision_function(X))
+    assert np.any(model.transduction_ != model.predict(X))  # a line does not part moons
+
+
+def test_more_classes():
+    X, y = make_blobs(150, centers=4, cluster_std=1.0, random_state=3)
+    model = LowDensitySeparation().fit(X, few_labels(y, 3))
+    assert model.transduction_values_.shape == (150, 4)
+    assert np.mean(model.transduction_ == y) > 0.95
+    assert model.decision_function(X).shape == (150, 4)
+
+
+def test_sparse_rows_give_what_dense_ones_do():
+    X, y = make_blobs(80, n_features=6, centers=2, cluster_std=2.0, random_state=0)
+    X = np.where(X > 0, X, 0)
+    labels = few_labels(y, 5)
+    one = LowDensitySeparation("logistic").fit(X, labels)
+    other = LowDensitySeparation("logistic").fit(sparse.csr_matrix(X), labels)
+    np.testing.assert_allclose(other.transduction_values_, one.transduction_values_, atol=1e-5)
+    np.testing.assert_array_equal(other.transduction_, one.transduction_)
+
+
+def test_the_unit_of_the_rows_does_not_matter():
+    X, y = make_moons(100, noise=0.05, random_state=0)
+    one = LowDensitySeparation().fit(X, few_labels(y))
+    other = LowDensitySeparation().fit(1024 * X, few_labels(y))
+    np.testing.assert_allclose(other.transduction_values_, one.transduction_values_, atol=1e-6)
+    assert other.edge_length_ == pytest.approx(1024 * one.edge_length_)
+
+
+def test_parts_without_labels_are_told():
+    X, y = make_blobs(60, centers=[[0, 0], [10, 0], [0, 50]], cluster_std=0.5, random_state=0)
+    labels = np.where(y == 2, -1, few_labels(y))
+    with pytest.warns(ConstraintWarning, match="20 unlabeled rows.*joined to the others"):
+        model = LowDensitySeparation(n_neighbors=4).fit(X, labels)
+    assert model.n_cut_off_ == 20
+    assert np.isfinite(model.transduction_values_).all()
+    np.testing.assert_array_equal(model.transduction_[y < 2], y[y < 2])
+
+
+def test_a_search_that_is_cut_short_is_told():
+    X, y = make_moons(50, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="stopped a stage after 1 steps"):
+        model = LowDensitySeparation(max_iter=1).fit(X, few_labels(y))
+    assert not model.converged_
+
+
+def test_estimators_that_are_none():
+    X, y = make_moons(50, random_state=0)
+    from sklearn.preprocessing import StandardScaler
+
+    with pytest.raises(SidelightError, match="has no predict"):
+        LowDensitySeparation(StandardScaler()).fit(X, few_labels(y))
+
+
+# --- what it is made of ---
+
+
 @pytest.fixture(scope="module")
 def graph():
     X = np.random.default_rng(0).normal(size=(60, 2))
@@ -131,79 +227,7 @@ def test_balance(n_positive):
     assert len(found.history) == 11
 
 
-def test_balance_of_a_fit():
-    X, y = make_moons(100, noise=0.1, random_state=0)
-    labels = few_labels(y)
-    labels[np.flatnonzero(y == 1)[2:5]] = 1
-    model = LowDensitySeparation().fit(X, labels)
-    known = labels[labels >= 0]
-    mean = model.transduction_values_[labels < 0].mean()
-    assert mean == pytest.approx((2 * known - 1).mean(), abs=1e-8)
-
-
 # ------------------------------------------------------------------ use
-
-
-@pytest.mark.parametrize("make", [make_moons, make_circles])
-def test_two_moons_and_rings_with_four_labels(make):
-    shape = {"factor": 0.5} if make is make_circles else {}
-    X, y = make(300, noise=0.05, random_state=0, **shape)
-    model = LowDensitySeparation("rbf-svm").fit(X, few_labels(y))
-    assert np.mean(model.transduction_ == y) > 0.99
-    new, truth = make(200, noise=0.05, random_state=1, **shape)
-    assert model.score(new, truth) > 0.97
-
-
-def test_without_unlabeled_rows_it_is_the_estimator():
-    X, y = make_blobs(60, centers=3, cluster_std=2.0, random_state=0)
-    model = LowDensitySeparation(random_state=0).fit(X, y)
-    peer = LinearSVC(random_state=0).fit(X, y)
-    np.testing.assert_allclose(model.decision_function(X), peer.decision_function(X))
-    np.testing.assert_array_equal(model.transduction_, y)
-
-
-def test_new_rows_are_classified_by_the_estimator_of_the_transduction():
-    X, y = make_moons(120, noise=0.05, random_state=0)
-    model = LowDensitySeparation(random_state=0).fit(X, few_labels(y))
-    peer = LinearSVC(random_state=0).fit(X, model.transduction_)
-    np.testing.assert_allclose(model.decision_function(X), peer.decision_function(X))
-    assert np.any(model.transduction_ != model.predict(X))  # a line does not part moons
-
-
-def test_more_classes():
-    X, y = make_blobs(150, centers=4, cluster_std=1.0, random_state=3)
-    model = LowDensitySeparation().fit(X, few_labels(y, 3))
-    assert model.transduction_values_.shape == (150, 4)
-    assert np.mean(model.transduction_ == y) > 0.95
-    assert model.decision_function(X).shape == (150, 4)
-
-
-def test_sparse_rows_give_what_dense_ones_do():
-    X, y = make_blobs(80, n_features=6, centers=2, cluster_std=2.0, random_state=0)
-    X = np.where(X > 0, X, 0)
-    labels = few_labels(y, 5)
-    one = LowDensitySeparation("logistic").fit(X, labels)
-    other = LowDensitySeparation("logistic").fit(sparse.csr_matrix(X), labels)
-    np.testing.assert_allclose(other.transduction_values_, one.transduction_values_, atol=1e-5)
-    np.testing.assert_array_equal(other.transduction_, one.transduction_)
-
-
-def test_the_unit_of_the_rows_does_not_matter():
-    X, y = make_moons(100, noise=0.05, random_state=0)
-    one = LowDensitySeparation().fit(X, few_labels(y))
-    other = LowDensitySeparation().fit(1024 * X, few_labels(y))
-    np.testing.assert_allclose(other.transduction_values_, one.transduction_values_, atol=1e-6)
-    assert other.edge_length_ == pytest.approx(1024 * one.edge_length_)
-
-
-def test_parts_without_labels_are_told():
-    X, y = make_blobs(60, centers=[[0, 0], [10, 0], [0, 50]], cluster_std=0.5, random_state=0)
-    labels = np.where(y == 2, -1, few_labels(y))
-    with pytest.warns(ConstraintWarning, match="20 unlabeled rows.*joined to the others"):
-        model = LowDensitySeparation(n_neighbors=4).fit(X, labels)
-    assert model.n_cut_off_ == 20
-    assert np.isfinite(model.transduction_values_).all()
-    np.testing.assert_array_equal(model.transduction_[y < 2], y[y < 2])
 
 
 def test_what_is_too_much_is_refused(monkeypatch):
@@ -211,21 +235,6 @@ def test_what_is_too_much_is_refused(monkeypatch):
     monkeypatch.setattr(_lds, "MAX_ROWS", 40)
     with pytest.raises(SidelightError, match=r"all 50 rows.*more than 40 are refused"):
         LowDensitySeparation().fit(X, few_labels(y))
-
-
-def test_a_search_that_is_cut_short_is_told():
-    X, y = make_moons(50, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="stopped a stage after 1 steps"):
-        model = LowDensitySeparation(max_iter=1).fit(X, few_labels(y))
-    assert not model.converged_
-
-
-def test_estimators_that_are_none():
-    X, y = make_moons(50, random_state=0)
-    from sklearn.preprocessing import StandardScaler
-
-    with pytest.raises(SidelightError, match="has no predict"):
-        LowDensitySeparation(StandardScaler()).fit(X, few_labels(y))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

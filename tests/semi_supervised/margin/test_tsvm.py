@@ -33,86 +33,6 @@ def blobs():
     return X, y, np.where(np.arange(120) % 12 == 0, y, -1)
 
 
-def search(X, labels, **changed):
-    signs = np.where(labels < 0, 0.0, 2.0 * labels - 1)
-    params = {
-        "cost": 0.5,
-        "cost_unlabeled": 0.2,
-        "positive_share": 0.4,
-        "solver": "direct",
-        "tol": 1e-8,
-        "max_iter": 50,
-    }
-    return switch_labels(X - X.mean(axis=0), signs, **(params | changed))
-
-
-# ------------------------------------------------------------------ switching
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.floats(-3, 3), st.booleans()), min_size=2, max_size=30))
-def test_no_switch_raises_the_objective(rows):
-    values = np.array([value for value, _ in rows])
-    signs = np.array([1.0 if positive else -1.0 for _, positive in rows])
-    costs = np.full(len(rows), 0.3)
-    plane = Plane(np.zeros(1), 0.0, values, 0.0)
-    positive, negative = pairs_to_switch(values, signs)
-    slacks = np.maximum(1 - signs * values, 0)
-    assert np.all(slacks[positive] > 0)
-    assert np.all(slacks[negative] > 0)
-    assert np.all(slacks[positive] + slacks[negative] > 2)
-    before = objective(plane, signs, costs)
-    for one, other in zip(positive, negative, strict=True):
-        assert (signs[one], signs[other]) == (1, -1)
-        signs[one], signs[other] = -1.0, 1.0
-        after = objective(plane, signs, costs)
-        assert after < before
-        before = after
-    assert len(pairs_to_switch(values, signs)[0]) == 0  # all that could be gained was
-
-
-def test_the_pair_that_is_switched_is_the_worst():
-    values = np.array([-2.0, 0.5, 0.9, 3.0])
-    positive, negative = pairs_to_switch(values, np.array([1.0, 1.0, -1.0, -1.0]))
-    assert (positive[0], negative[0]) == (0, 3)
-
-
-def test_objective_falls_while_the_cost_stays():
-    X, y = two_topics(400, 100)
-    labels = np.where(np.arange(400) < 20, y, -1)
-    found = search(X.toarray(), labels)
-    same_cost = np.diff(found.cost_history) == 0
-    assert sum(found.swaps) > 10
-    assert same_cost.sum() > 5
-    assert np.all(np.diff(found.history)[same_cost] <= 1e-9)
-    assert found.converged
-    assert len(pairs_to_switch(found.plane.values[labels < 0], found.signs[labels < 0])[0]) == 0
-
-
-def test_share_of_positive_pseudo_labels_stays(blobs):
-    X, _, labels = blobs
-    for share in (0.2, 0.4, 0.7):
-        signs = search(X, labels, positive_share=share).signs[labels < 0]
-        assert np.sum(signs > 0) == round(share * len(signs))
-
-
-def test_costs_double_up_to_the_last():
-    costs = stage_costs(0.01, 1.0)
-    assert costs[-1] == 1.0
-    assert costs[0] <= 0.01 < costs[1]
-    np.testing.assert_allclose(np.diff(np.log2(costs)), 1)
-    assert stage_costs(5.0, 1.0) == [1.0]
-
-
-def test_first_pseudo_labels_are_the_largest_values():
-    np.testing.assert_array_equal(first_pseudo_labels(np.array([0.1, 3, -1, 2]), 2), [-1, 1, -1, 1])
-
-
-def test_expected_share():
-    assert expected_share(np.array([5.0, 5.0, -5.0, -9.0])) == 0.5
-    assert expected_share(np.full(7, 0.2)) == pytest.approx(0.6)  # only the bias is known
-
-
 # ------------------------------------------------------------------ limits
 
 
@@ -238,6 +158,102 @@ def test_shares_that_make_no_sense(blobs):
         TSVM(positive_share=[0.2, 0.2, 0.6]).fit(X, labels)
 
 
+def test_a_search_that_is_cut_short_is_told(blobs):
+    X, _, labels = blobs
+    with pytest.warns(ConvergenceWarning, match="pairs left to switch"):
+        model = TSVM(C_unlabeled=1.0, max_iter=1).fit(X, labels)
+    assert not model.converged_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert TSVM().fit(X, labels).converged_
+
+
+# --- what it is made of ---
+
+
+def search(X, labels, **changed):
+    signs = np.where(labels < 0, 0.0, 2.0 * labels - 1)
+    params = {
+        "cost": 0.5,
+        "cost_unlabeled": 0.2,
+        "positive_share": 0.4,
+        "solver": "direct",
+        "tol": 1e-8,
+        "max_iter": 50,
+    }
+    return switch_labels(X - X.mean(axis=0), signs, **(params | changed))
+
+
+# ------------------------------------------------------------------ switching
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.floats(-3, 3), st.booleans()), min_size=2, max_size=30))
+def test_no_switch_raises_the_objective(rows):
+    values = np.array([value for value, _ in rows])
+    signs = np.array([1.0 if positive else -1.0 for _, positive in rows])
+    costs = np.full(len(rows), 0.3)
+    plane = Plane(np.zeros(1), 0.0, values, 0.0)
+    positive, negative = pairs_to_switch(values, signs)
+    slacks = np.maximum(1 - signs * values, 0)
+    assert np.all(slacks[positive] > 0)
+    assert np.all(slacks[negative] > 0)
+    assert np.all(slacks[positive] + slacks[negative] > 2)
+    before = objective(plane, signs, costs)
+    for one, other in zip(positive, negative, strict=True):
+        assert (signs[one], signs[other]) == (1, -1)
+        signs[one], signs[other] = -1.0, 1.0
+        after = objective(plane, signs, costs)
+        assert after < before
+        before = after
+    assert len(pairs_to_switch(values, signs)[0]) == 0  # all that could be gained was
+
+
+def test_the_pair_that_is_switched_is_the_worst():
+    values = np.array([-2.0, 0.5, 0.9, 3.0])
+    positive, negative = pairs_to_switch(values, np.array([1.0, 1.0, -1.0, -1.0]))
+    assert (positive[0], negative[0]) == (0, 3)
+
+
+def test_objective_falls_while_the_cost_stays():
+    X, y = two_topics(400, 100)
+    labels = np.where(np.arange(400) < 20, y, -1)
+    found = search(X.toarray(), labels)
+    same_cost = np.diff(found.cost_history) == 0
+    assert sum(found.swaps) > 10
+    assert same_cost.sum() > 5
+    assert np.all(np.diff(found.history)[same_cost] <= 1e-9)
+    assert found.converged
+    assert len(pairs_to_switch(found.plane.values[labels < 0], found.signs[labels < 0])[0]) == 0
+
+
+def test_share_of_positive_pseudo_labels_stays(blobs):
+    X, _, labels = blobs
+    for share in (0.2, 0.4, 0.7):
+        signs = search(X, labels, positive_share=share).signs[labels < 0]
+        assert np.sum(signs > 0) == round(share * len(signs))
+
+
+def test_costs_double_up_to_the_last():
+    costs = stage_costs(0.01, 1.0)
+    assert costs[-1] == 1.0
+    assert costs[0] <= 0.01 < costs[1]
+    np.testing.assert_allclose(np.diff(np.log2(costs)), 1)
+    assert stage_costs(5.0, 1.0) == [1.0]
+
+
+def test_first_pseudo_labels_are_the_largest_values():
+    np.testing.assert_array_equal(first_pseudo_labels(np.array([0.1, 3, -1, 2]), 2), [-1, 1, -1, 1])
+
+
+def test_expected_share():
+    assert expected_share(np.array([5.0, 5.0, -5.0, -9.0])) == 0.5
+    assert expected_share(np.full(7, 0.2)) == pytest.approx(0.6)  # only the bias is known
+
+
+# ------------------------------------------------------------------ use
+
+
 def test_kernels_that_make_no_sense(blobs, monkeypatch):
     X, _, labels = blobs
     with pytest.raises(SidelightError, match="not positive semi-definite"):
@@ -250,13 +266,3 @@ def test_kernels_that_make_no_sense(blobs, monkeypatch):
     with pytest.raises(SidelightError, match=r"120 by 120 numbers.*kernel=linear"):
         TSVM(kernel="rbf").fit(X, labels)
     TSVM(kernel="linear").fit(X, labels)
-
-
-def test_a_search_that_is_cut_short_is_told(blobs):
-    X, _, labels = blobs
-    with pytest.warns(ConvergenceWarning, match="pairs left to switch"):
-        model = TSVM(C_unlabeled=1.0, max_iter=1).fit(X, labels)
-    assert not model.converged_
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert TSVM().fit(X, labels).converged_

@@ -125,18 +125,6 @@ def test_pairs_left_open_before_are_not_suggested_again(strategy):
     assert len(seen) == 10
 
 
-def test_blocks_change_nothing(monkeypatch):
-    X, labels, known = problem(3, groups=True)
-    model = PairwiseLogisticRegression().fit(X, labels, constraints=known)
-    whole = {s: model.suggest_pairs(X, s, 20) for s in ("min", "max", "com")}
-    for name in ("AT_A_TIME", "ROWS_AT_A_TIME", "VALUES_AT_A_TIME"):
-        monkeypatch.setattr(_suggest, name, 3)
-    for strategy, (pairs, scores) in whole.items():
-        again = model.suggest_pairs(X, strategy, 20)
-        np.testing.assert_array_equal(again[0], pairs)
-        np.testing.assert_allclose(again[1], scores)
-
-
 def test_nothing_is_left_to_suggest():
     X, labels, _ = problem()
     labels = np.where(labels < 0, 0, labels)
@@ -154,3 +142,18 @@ def test_other_rows_and_strategies_are_refused():
         model.suggest_pairs(X[:39])
     with pytest.raises(SidelightError, match='strategy must be "min", "max" or "com"'):
         model.suggest_pairs(X, "best")
+
+
+# --- what it is made of ---
+
+
+def test_blocks_change_nothing(monkeypatch):
+    X, labels, known = problem(3, groups=True)
+    model = PairwiseLogisticRegression().fit(X, labels, constraints=known)
+    whole = {s: model.suggest_pairs(X, s, 20) for s in ("min", "max", "com")}
+    for name in ("AT_A_TIME", "ROWS_AT_A_TIME", "VALUES_AT_A_TIME"):
+        monkeypatch.setattr(_suggest, name, 3)
+    for strategy, (pairs, scores) in whole.items():
+        again = model.suggest_pairs(X, strategy, 20)
+        np.testing.assert_array_equal(again[0], pairs)
+        np.testing.assert_allclose(again[1], scores)

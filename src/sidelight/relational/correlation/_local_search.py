@@ -105,7 +105,10 @@ class Level(NamedTuple):
         if len(pairs):
             pairs = contract(W.indptr, W.indices, pairs, labels, members, starts, n_cross)[2]
         return Level(
-            sparse.csr_array((data, indices, indptr), (k, k)),
+            # Of the same types as before: the loops are compiled for those.
+            sparse.csr_array(
+                (data, indices.astype(W.indices.dtype), indptr.astype(W.indptr.dtype)), (k, k)
+            ),
             pairs,
             np.bincount(labels, weights=self.mass, minlength=k).astype(np.float64),
             self.absent,

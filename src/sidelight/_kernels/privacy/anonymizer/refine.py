@@ -162,7 +162,9 @@ def refine_block(
     """
     num, cat, tree = columns[0], columns[1], columns[3]
     n_classes = len(starts) - 1
-    sizes = np.diff(starts)
+    sizes = np.empty(n_classes, np.int64)
+    for i in range(n_classes):
+        sizes[i] = starts[i + 1] - starts[i]
     room = largest + 1
     members = np.empty((n_classes, room), np.int64)
     places = np.empty((n_classes, room), np.int64)

@@ -138,12 +138,17 @@ def best_cut(
     gains = np.zeros(n_columns)
     for column in range(n_columns):
         gains[column] = _sides(columns, rows, column, least, weights)[0]
-    for column in np.argsort(-gains, kind="mergesort"):
+    for _ in range(n_columns):  # the best first; sorting them takes a second to compile
+        column = 0
+        for other in range(1, n_columns):
+            if gains[other] > gains[column]:
+                column = other
         if gains[column] <= 0.0:
             break
         left = _sides(columns, rows, column, least, weights)[1]
         if _both_diverse(sensitive, values, rows, left, rule):
             return gains[column], left
+        gains[column] = 0.0
     return 0.0, np.zeros(len(rows), np.bool_)
 
 
@@ -192,9 +197,16 @@ def split_rows(
             block = order[begin:end].copy()
             gain, left = best_cut(columns, block, least, sensitive, values, rule, weights)
             if gain > 0.0:
-                middle = begin + left.sum()
-                order[begin:middle] = block[left]
-                order[middle:end] = block[~left]
+                middle = begin
+                for a in range(size):
+                    if left[a]:
+                        order[middle] = block[a]
+                        middle += 1
+                place = middle
+                for a in range(size):
+                    if not left[a]:
+                        order[place] = block[a]
+                        place += 1
                 stack.append((middle, end))
                 stack.append((begin, middle))
                 continue

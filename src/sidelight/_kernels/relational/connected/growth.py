@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sidelight._kernels import kernel
 from sidelight._kernels.relational.connected.heap import grown, sift_down, sift_up
 from sidelight._typing import Array
+
+
+@kernel
+def wide(index: Any) -> Any:
+    """Return an index in 64 bits: functions are compiled once more for every other width."""
+    return np.int64(index)
 
 
 @kernel
@@ -134,11 +142,11 @@ def grow_by_heap(
             absorbed[q] = threshold
             sizes[j] += 1
             member = q
-        j = labels[member]
+        j = wide(labels[member])
         # Frontier: unassigned neighbors of the new member, for its cluster.
         mark = np.uint64(1) << np.uint64(j) if few else np.uint64(j + 1)
         for entry in range(indptr[member], indptr[member + 1]):
-            q = indices[entry]
+            q = wide(indices[entry])
             if labels[q] >= 0:
                 continue
             if at_once and ((offered[q] & mark) if few else offered[q] == mark):
@@ -155,7 +163,7 @@ def grow_by_heap(
                 n_waiting += 1
                 continue
             offered[q] = (offered[q] | mark) if few else mark
-            tag = np.int64(q) * k + j
+            tag = q * k + j
             # Into the heap, or into the list of a later bucket.
             bucket = np.int64(min(key * scale, n_buckets - 1.0))
             if bucket <= present:
@@ -172,7 +180,8 @@ def grow_by_heap(
                 n_slots += 1
                 if slot == slots.shape[0]:
                     longer = np.empty((2 * slot, 2), np.int64)
-                    longer[:slot] = slots
+                    for a in range(slot):
+                        longer[a, 0], longer[a, 1] = slots[a, 0], slots[a, 1]
                     slots, slot_keys = longer, grown(slot_keys)
             slots[slot, 0], slots[slot, 1], slot_keys[slot] = tag, heads[bucket], key
             heads[bucket] = slot
@@ -229,7 +238,7 @@ def better_side(
     """
     dependent = False
     for entry in range(indptr[q], indptr[q + 1]):
-        p = indices[entry]
+        p = wide(indices[entry])
         if labels[p] < 0 and indptr[p + 1] - indptr[p] == 1:
             dependent = True
             break
@@ -238,11 +247,11 @@ def better_side(
     side, least = j, _largest_with(indptr, indices, rows, centers, labels, q, j)
     torn = False
     for entry in range(indptr[q], indptr[q + 1]):
-        other = labels[indices[entry]]
+        other = wide(labels[indices[entry]])
         if other < 0 or other == j or squared_distance(rows, q, centers, other) > threshold:
             continue
         for place in range(indptr[q], indptr[q + 1]):
-            p = indices[place]
+            p = wide(indices[place])
             if labels[p] < 0 and indptr[p + 1] - indptr[p] == 1:
                 mine = squared_distance(rows, p, centers, j)
                 if squared_distance(rows, p, centers, other) < mine:
@@ -260,7 +269,7 @@ def _largest_with(
     """Largest squared distance to a center of a node and of what has to follow it."""
     largest = squared_distance(rows, q, centers, j)
     for entry in range(indptr[q], indptr[q + 1]):
-        p = indices[entry]
+        p = wide(indices[entry])
         if labels[p] < 0 and indptr[p + 1] - indptr[p] == 1:
             largest = max(largest, squared_distance(rows, p, centers, j))
     return largest
@@ -312,7 +321,7 @@ def grow_by_rounds(
                 member = queue[begin]
                 begin += 1
                 for entry in range(indptr[member], indptr[member + 1]):
-                    q = indices[entry]
+                    q = wide(indices[entry])
                     if labels[q] >= 0:
                         continue
                     square = squared_distance(rows, q, centers, j)

@@ -14,7 +14,8 @@ from sidelight._typing import Array
 def grown(array: Array) -> Array:
     """A copy of an array in one that is twice as long."""
     longer = np.empty(2 * array.shape[0], array.dtype)
-    longer[: array.shape[0]] = array
+    for place in range(array.shape[0]):
+        longer[place] = array[place]
     return longer
 
 
