@@ -17,7 +17,6 @@ from sidelight.pictures._points import GIVEN, Points, link_lines, small_map
 from sidelight.pictures._run import Given, Partition, sample_rows, shorten
 from sidelight.pictures._selection import MAX_LINES, MAX_POINTS, Links, fill_up
 from sidelight.pictures.svg._points import group_class
-from sidelight.report._mapped import order_of_pairs, pairs_before_and_after
 from sidelight.report.cards import (
     MAX_NAME,
     Panel,
@@ -37,6 +36,7 @@ from sidelight.report.cards import (
 from sidelight.report.maps._colors import Coloring, coloring_of, lost_steps, ramps, switch_of
 from sidelight.report.maps._grids import grid_card
 from sidelight.report.maps._growth import growth_cards
+from sidelight.report.maps._mapped import order_of_pairs, pairs_before_and_after
 from sidelight.report.measures import MAX_MEASURED, Measured, measured_map
 from sidelight.report.page import Page, objective_panel
 from sidelight.report.plot import beyond, plot, plot_script
