@@ -46,9 +46,11 @@ class PairView:
         reasons: Mapping[frozenset[int], str] = MappingProxyType({}),
     ) -> None:
         self._data, self._reasons = data, reasons
-        self._names, self._numbers = ([], None) if prepared is None else _numbers(prepared)
-        self._others = _other_columns(data, {*self._names, data.id_column})
-        self._deviation = None if self._numbers is None else _deviations(self._numbers)
+        names, numbers = ([], None) if prepared is None else _numbers(prepared)
+        self._names: list[str] = names
+        self._numbers: Any = numbers
+        self._deviation: Any = None if numbers is None else _deviations(numbers)
+        self._others = _other_columns(data, {*names, data.id_column})
 
     def table(self, i: int, j: int) -> Any:
         """Lay out two rows for Rich."""
@@ -80,11 +82,10 @@ class PairView:
 
     def _differences(self, i: int, j: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Values of the two rows, and their difference in standard deviations."""
-        taken: Any = self._numbers[[i, j]]
+        taken = self._numbers[[i, j]]
         values = np.asarray(taken.toarray() if hasattr(taken, "toarray") else taken, np.float64)
         apart = np.nan_to_num(np.abs(values[0] - values[1]))
-        spread: Any = self._deviation
-        return values, np.divide(apart, spread, out=apart, where=spread > 0)
+        return values, np.divide(apart, self._deviation, out=apart, where=self._deviation > 0)
 
 
 def _numbers(prepared: Prepared) -> tuple[list[str], Any]:

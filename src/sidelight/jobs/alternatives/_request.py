@@ -30,10 +30,7 @@ class AlternativesRequest(MethodRequest):
 
     job: ClassVar[str] = "alternatives"
 
-    k: Annotated[
-        int | None,
-        clusters("Number of clusters of every split."),
-    ] = None
+    k: Annotated[int | None, clusters("Number of clusters of every split.")] = None
     avoid: Annotated[
         Any,
         texts(

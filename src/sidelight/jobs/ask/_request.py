@@ -30,10 +30,7 @@ class AskRequest(Seed, PreparedColumns, KnownLabels, Known, Rows):
     job: ClassVar[str] = "ask"
 
     data: Annotated[Any, table(ROWS)] = field(kw_only=False)
-    k: Annotated[
-        int | None,
-        clusters("Number of clusters."),
-    ] = None
+    k: Annotated[int | None, clusters("Number of clusters.")] = None
     questions: Annotated[
         int | None,
         number("Most questions to ask; by default they go on until you quit.", range=Interval(0)),

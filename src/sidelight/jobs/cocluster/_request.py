@@ -78,8 +78,7 @@ class CoclusterRequest(Fit, UsedColumns, Truth, Known, Rows):
         ),
     ] = field(kw_only=False)
     k: Annotated[
-        int | None,
-        clusters("Number of co-clusters: groups of rows together with columns."),
+        int | None, clusters("Number of co-clusters: groups of rows together with columns.")
     ] = None
     method: Annotated[str, method("cdkmeans or information-coclustering.")] = DEFAULT
     long: Annotated[
