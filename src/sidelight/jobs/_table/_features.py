@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from sidelight._words import worded
 from sidelight.constraints.inner import own_ids
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table
-from sidelight.io.inner import table_of_columns
+from sidelight.io.inner import read_raw, table_of_columns
 from sidelight.preparation import TablePreparer
 from sidelight.preparation.inner import as_source, check_scale
 from sidelight.tags import MethodTags
@@ -35,6 +36,13 @@ def is_frame(data: Any) -> bool:
     return not isinstance(data, Table) and (
         hasattr(data, "__arrow_c_stream__") or (hasattr(data, "iloc") and hasattr(data, "columns"))
     )
+
+
+def raw_columns(data: Any, text_columns: Sequence[str]) -> Any:
+    """Return the columns of a file or data frame as they are; of a file, some as texts."""
+    if isinstance(data, str | os.PathLike):
+        return read_raw(Path(data), text_columns=text_columns, keep_types=True)
+    return as_source(data).columns
 
 
 def frame_table(

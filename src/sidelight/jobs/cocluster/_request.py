@@ -151,11 +151,6 @@ class CoclusterRequest(Fit, UsedColumns, Truth, Known, Rows):
         ),
     ] = None
 
-    @property
-    def is_file(self) -> bool:
-        """Whether the table is named by its file."""
-        return isinstance(self.data, str) or hasattr(self.data, "__fspath__")
-
 
 REQUEST = CoclusterRequest
 OUTPUTS = {

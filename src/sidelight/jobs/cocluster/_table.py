@@ -26,13 +26,12 @@ from sidelight.io.inner import (
     quoted,
     read_dates,
     read_numbers,
-    read_raw,
     row_name,
 )
-from sidelight.jobs._table._features import IN_MEMORY, is_frame
+from sidelight.jobs._table._features import IN_MEMORY, is_frame, raw_columns
 from sidelight.jobs._table._rows import read_rows
 from sidelight.preparation import BinaryPreparer
-from sidelight.preparation.inner import as_source, distinct_names
+from sidelight.preparation.inner import distinct_names
 
 if TYPE_CHECKING:
     from sidelight.jobs.cocluster._run import CoclusterRequest
@@ -81,19 +80,14 @@ def read_binary(asked: CoclusterRequest) -> BinaryTable:
 def _read_wide(asked: CoclusterRequest) -> BinaryTable:
     ordered_by = [asked.row_order] if isinstance(asked.row_order, str) else []
     frame = is_frame(asked.data)
-    if ordered_by and not (asked.is_file or frame):
+    if ordered_by and asked.path is None and not frame:
         raise InvalidRequest("row_order names a column only where the data has named columns.")
     data = read_rows(asked, aside=ordered_by)
     preparer = BinaryPreparer(asked.above)
     X = preparer.fit_transform(data)
     scores = None
     if ordered_by:
-        source = (
-            read_raw(Path(asked.data), text_columns=ordered_by, keep_types=True)
-            if asked.is_file
-            else as_source(asked.data).columns
-        )
-        column = source.column(ordered_by[0])
+        column = raw_columns(asked.data, ordered_by).column(ordered_by[0])
         scores = order_values(column, ordered_by[0], data)
     notes = (*data.notes, *preparer.notes_)
     return BinaryTable(X, replace(data, columns=None, X=X), scores, notes, preparer)
@@ -106,12 +100,10 @@ def _read_long(asked: CoclusterRequest) -> BinaryTable:
     """Two columns name the row and the column of a one; others tell of the rows, or are unused."""
     names = tuple(asked.long or ())
     _check_long(asked, names)
-    path = Path(asked.data) if asked.is_file else IN_MEMORY
-    if asked.is_file:
+    path = asked.path or IN_MEMORY
+    if asked.path is not None:
         check_readable(path)
-        source: Any = read_raw(path, text_columns=names, keep_types=True)
-    else:
-        source = as_source(asked.data).columns
+    source = raw_columns(asked.data, names)
     of_rows = [name for name in (asked.truth, asked.row_order) if isinstance(name, str)]
     for name in (*names, *of_rows):
         if name not in source.names:
@@ -173,7 +165,7 @@ def _check_long(asked: CoclusterRequest, names: tuple[str, ...]) -> None:
             f"{given[0]} has no use with {option}, which names the only two columns that are read: "
             "every line is a one."
         )
-    if not (asked.is_file or is_frame(asked.data)):
+    if asked.path is None and not is_frame(asked.data):
         raise InvalidRequest(f"{option} needs a file or a data frame, which has named columns.")
 
 

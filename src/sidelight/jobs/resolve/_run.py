@@ -23,7 +23,6 @@ from sidelight.io.inner import (
     column_names,
     column_texts,
     label_values,
-    read_raw,
 )
 from sidelight.jobs._graph import GraphRun, read_columns
 from sidelight.jobs._method import (
@@ -36,6 +35,7 @@ from sidelight.jobs._method import (
     with_options,
 )
 from sidelight.jobs._result import writer_of
+from sidelight.jobs._table._features import raw_columns
 from sidelight.jobs._table._knowledge import read_knowledge
 from sidelight.jobs.resolve._facts import doubtful_pairs
 from sidelight.jobs.resolve._request import ResolveRequest
@@ -246,10 +246,7 @@ def _read(request: ResolveRequest) -> tuple[Table, Any, Any, Any]:
     )
     columns: Any = data.columns
     table = pa.table({name: columns.column(name) for name in data.feature_names})
-    if is_path(request.data):
-        columns = read_raw(data.path, text_columns=special, keep_types=True)
-    else:
-        columns = as_source(request.data).columns
+    columns = raw_columns(request.data, special)
     groups, sources = (
         None if name is None else label_values(columns.column(name))
         for name in (request.groups, request.sources)
