@@ -212,7 +212,7 @@ def test_all_outputs_at_once(orchard, run):
     assert "sidelight cluster orchard.csv" in report
 
 
-@pytest.mark.parametrize("fails", ["fill_labels", "fill_model", "render_report"])
+@pytest.mark.parametrize("fails", ["fill_labels", "fill_model", "html"])
 def test_a_full_disk_leaves_the_old_files_and_no_others(orchard, run, monkeypatch, fails):
     data, _ = orchard
     old = {name: f"old {name}" for name in ("labels.csv", "report.html", "model.skops")}
@@ -225,7 +225,7 @@ def test_a_full_disk_leaves_the_old_files_and_no_others(orchard, run, monkeypatc
     module = {
         "fill_labels": "sidelight.jobs._table._run",
         "fill_model": "sidelight.jobs._table._run",
-        "render_report": "sidelight.report",
+        "html": "sidelight.report.page.Page",
     }[fails]
     monkeypatch.setattr(f"{module}.{fails}", full_disk, raising=False)
     ended = run("cluster", data, "-k", 3, *TRUTH, *OUTPUTS, "--force")

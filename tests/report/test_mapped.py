@@ -16,7 +16,8 @@ from sidelight.feature_selection import ConstraintScore
 from sidelight.metric import ITML, RCA
 from sidelight.pictures import _pairs
 from sidelight.pictures._run import shorten_words
-from sidelight.report import _mapped, render_report, write_report
+from sidelight.report import render_report, write_report
+from sidelight.report.maps import _mapped
 
 RNG = np.random.default_rng(0)
 Y = np.repeat([0, 1, 2], 30)

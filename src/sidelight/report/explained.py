@@ -40,7 +40,7 @@ MAX_PROBABILITIES = 100_000
 
 
 def explain_columns(given: Given, columns: Sequence[TypedColumn] | None) -> Explanation | None:
-    """Say what the clusters are, in the units and words of the columns; nothing without them."""
+    """Explain the clusters in the units and words of the columns; None without columns."""
     if not columns:
         return None
     labels, chances = given.estimator.labels_, None

@@ -46,11 +46,11 @@ def page_of(
 
         page = cluster_page(given, explanation)
     elif hasattr(estimator, "embedding_"):
-        from sidelight.report._embedding import embedding_page
+        from sidelight.report.maps._embedding import embedding_page
 
         page = embedding_page(given, color, anchors, growth, remarks)
     else:
-        from sidelight.report._mapped import map_page
+        from sidelight.report.maps._mapped import map_page
 
         page = map_page(given)
     if comparison is None:

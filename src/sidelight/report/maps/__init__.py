@@ -1,1 +1,1 @@
-"""Parts of the report of a map: colors, grids of nodes, and how it grew."""
+"""Pages of maps: embeddings, learned distances, and their parts: colors, grids, growth."""

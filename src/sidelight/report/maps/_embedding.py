@@ -32,7 +32,6 @@ from sidelight.pictures.inner import (
     shorten,
     small_map,
 )
-from sidelight.report._mapped import order_of_pairs, pairs_before_and_after
 from sidelight.report.cards import (
     MAX_NAME,
     Panel,
@@ -52,6 +51,7 @@ from sidelight.report.cards import (
 from sidelight.report.maps._colors import coloring_of, lost_steps, ramps, switch_of
 from sidelight.report.maps._grids import grid_card
 from sidelight.report.maps._growth import growth_cards
+from sidelight.report.maps._mapped import order_of_pairs, pairs_before_and_after
 from sidelight.report.measures import MAX_MEASURED, Measured, measured_map
 from sidelight.report.page import Page, objective_panel
 from sidelight.report.plot import beyond, plot, plot_script
