@@ -58,7 +58,7 @@ def walk(task: Callable[[], Any], package: str, model: type = object) -> list[st
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_a_fit_passes_few_files_of_its_family(method: Method) -> None:
-    data, model = models.data_for(method), models.make(method)
+    data, model = models.data_for(method), models.make(method, n_init=1)
     with threads(1):  # the walk is noted in this thread
         own = walk(lambda: model.fit(data.X, constraints=data.known), method.family, method.cls)
     assert 1 <= len(own) <= MAX_FILES, own
