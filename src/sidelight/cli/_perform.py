@@ -12,6 +12,9 @@ from sidelight.jobs._outputs import KINDS, check_outputs_free
 from sidelight.jobs._registry import Job
 from sidelight.jobs._result import Result
 
+#: Kinds of files of which only the result knows what they are to hold.
+LATE = ("predicted",)
+
 
 def perform(
     job: Job,
@@ -23,9 +26,16 @@ def perform(
     spreadsheet_safe: bool = False,
 ) -> Result:
     """Do a job from its request to files and screen."""
-    screen.note(*check_outputs_free(request.inputs, force=force, **outputs))
+    replacing = check_outputs_free(request.inputs, force=force, **outputs)
+    late = {kind: path for kind, path in outputs.items() if kind in LATE and path and replacing}
+    if not late:
+        screen.note(*replacing)
     with set_by(request.options()):
         found = run_and_show(job, request, screen)
+        if late:
+            if not force:
+                found.check_replaced(**late)
+            screen.note(*replacing)
         facts = {"command": job.name, **found.facts()}
         paths = found.write(spreadsheet_safe=spreadsheet_safe, **outputs)
     if screen.prints_text:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import os
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from sidelight import __version__, catalog
 from sidelight.constraints import Constraints
@@ -77,6 +80,8 @@ class Model:
     avoided : dict of str to bool, or None
         Columns of known splits that the splits differ from, and whether they hold numbers; None
         where known splits came from elsewhere, so that new rows have none.
+    fit_rows : str
+        Digest of the rows of the fit, by which they are known again; empty for maps and the like.
     """
 
     estimator: Any
@@ -89,6 +94,19 @@ class Model:
     label_column: str | None = None
     splits: list[Any] = field(default_factory=list)
     avoided: dict[str, bool] | None = None
+    fit_rows: str = ""
+
+    def given_by_fit(self, X: Any) -> Any:
+        """Return clusters or classes that the fit gave to its rows; None for any other rows.
+
+        What is known about rows, and bounds on sizes, count for the rows of a fit only. Several
+        splits have a column each.
+        """
+        if not self.fit_rows or rows_digest(X) != self.fit_rows:
+            return None
+        if self.splits:
+            return np.column_stack([one.labels_ for one in self.splits])
+        return fit_labels(self.estimator)
 
     @property
     def features_in(self) -> list[str]:
@@ -153,6 +171,20 @@ class Model:
         known |= {self.label_column, *(self.avoided or ())}
         new = [name for name in names if name not in known]
         return [f"Not used, since the model was fitted without: {quoted(new)}."] if new else []
+
+
+def fit_labels(estimator: Any) -> Any:
+    """Return clusters or classes that an estimator gave to the rows of its fit; None without."""
+    return getattr(estimator, "transduction_", getattr(estimator, "labels_", None))
+
+
+def rows_digest(X: Any) -> str:
+    """Return a digest of rows as an estimator takes them."""
+    parts = [X.indptr, X.indices, X.data] if hasattr(X, "indptr") else [np.asarray(X)]
+    found = hashlib.blake2b(str(X.shape).encode(), digest_size=16)
+    for part in parts:
+        found.update(np.ascontiguousarray(part).data)
+    return found.hexdigest()
 
 
 def names_in(preparer: Any, names: Sequence[str]) -> list[str]:

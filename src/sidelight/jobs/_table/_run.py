@@ -24,7 +24,14 @@ from sidelight.io.inner import fill_labels, fill_table
 from sidelight.jobs._outputs import PathLike
 from sidelight.jobs._parts import preparation_lines
 from sidelight.jobs._result import Result
-from sidelight.jobs._table._model import Model, fill_model, mapped_rows, names_in, used_columns
+from sidelight.jobs._table._model import (
+    Model,
+    fill_model,
+    mapped_rows,
+    names_in,
+    rows_digest,
+    used_columns,
+)
 from sidelight.jobs._tell import Told
 from sidelight.preparation import TablePreparer
 
@@ -127,6 +134,12 @@ class Prepared:
         return Run
 
 
+def classes_of_clusters(estimator: Any) -> dict[str, str]:
+    """Return the class that a cluster stands for, by the name of the cluster, where labels tell."""
+    names = enumerate(getattr(estimator, "cluster_names_", ()))
+    return {str(cluster): str(name) for cluster, name in names if name is not None}
+
+
 class Outcome(Result):
     """Rows with their clusters or new features, and ways to write them."""
 
@@ -151,8 +164,7 @@ class Outcome(Result):
     @property
     def class_names(self) -> dict[str, str]:
         """Class that a cluster stands for, by the name of the cluster, where labels tell."""
-        names = enumerate(getattr(self.estimator, "cluster_names_", ()))
-        return {str(cluster): str(name) for cluster, name in names if name is not None}
+        return classes_of_clusters(self.estimator)
 
     @property
     def inputs(self) -> Iterable[PathLike]:
@@ -342,6 +354,7 @@ class Run(Outcome, Prepared):
                 zero_based=data.zero_based,
                 knowledge=self._used(),
                 label_column=data.label_column if self.method.tags.kind == "classifier" else None,
+                fit_rows="" if self.labels is None else rows_digest(self.X),
             ),
             path,
         )

@@ -17,7 +17,7 @@ from sidelight.cluster import find_alternatives
 from sidelight.constraints import KnownSplits
 from sidelight.exceptions import InvalidRequest
 from sidelight.jobs._method import PathLike
-from sidelight.jobs._table._model import Model, fill_model, used_columns
+from sidelight.jobs._table._model import Model, fill_model, rows_digest, used_columns
 from sidelight.jobs._table._request import prepare as prepare_rows
 from sidelight.jobs._table._run import PLANNED, Outcome, Prepared, Run
 from sidelight.jobs._table._splits import fill_splits, split_names
@@ -140,6 +140,7 @@ class AlternativesRun(Outcome, Prepared):
             zero_based=data.zero_based,
             splits=[one.estimator for one in self.alternatives],
             avoided=self.avoided_columns,
+            fit_rows=rows_digest(self.X),
         )
         fill_model(model, path)
 

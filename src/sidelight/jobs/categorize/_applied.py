@@ -101,9 +101,13 @@ class CategoriesApplied(Applied):
             columns[f"{RANKED[3]}{behind}"] = np.array(reasons, dtype=str)
         return columns
 
-    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
-        fill = partial(self._fill_ranked, spreadsheet_safe=spreadsheet_safe)
-        return {**super().writers(spreadsheet_safe), "ranked": fill, "predicted": fill}
+    @property
+    def gives(self) -> str:
+        """What the model gives, as a kind of file."""
+        return "ranked"
+
+    def _own_writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
+        return {"ranked": partial(self._fill_ranked, spreadsheet_safe=spreadsheet_safe)}
 
     def _fill_ranked(self, path: Path, spreadsheet_safe: bool) -> None:
         write_columns(self.rows(), path, spreadsheet_safe=spreadsheet_safe)
