@@ -21,7 +21,7 @@ from sidelight.constraints.inner import (
     plain,
 )
 from sidelight.exceptions import ConstraintWarning, SidelightError, UnusedKnowledge
-from sidelight.relational.resolution._candidates import CandidatePairs
+from sidelight.relational.resolution._blocking import CandidatePairs
 from sidelight.relational.resolution._references import References
 from sidelight.relational.resolution._similarities import Scorer
 
@@ -131,6 +131,18 @@ def _as_hyperedges(given: Any, n: int, X: Any) -> Relations:
     return Relations.from_groups(plain(given))
 
 
+def names_of_hyperedges(given: Any, n: int, X: Any) -> Array | None:
+    """Names by which hyper-edges are known again in another table; None where they have none.
+
+    One value per reference names them, as do the keys of a mapping and words of Relations.
+    """
+    names = _as_hyperedges(given, n, X).hyperedge_names
+    if isinstance(given, Mapping) or names.dtype.kind == "U":
+        return names
+    is_object = isinstance(given, Relations) or sparse.issparse(given) or hasattr(given, "adj")
+    return None if is_object or _is_list_of_sets(given) or np.ndim(given) != 1 else names
+
+
 def _is_list_of_sets(given: Any) -> bool:
     """Whether a list holds sets of references, not one value per reference."""
     sets = list | tuple | set | frozenset | np.ndarray
@@ -231,6 +243,13 @@ def _warn_of_joined_members(
             "entities (distinct=True), but must-links join them: the must-links hold.",
             ConstraintWarning,
         )
+
+
+def both_ways(pairs: IntArray, n: int) -> sparse.csr_array:
+    """Pairs of nodes in both directions."""
+    ends = np.concatenate([pairs, pairs[:, ::-1]])
+    ones = np.ones(len(ends), np.int8)
+    return sparse.csr_array((ones, (ends[:, 0], ends[:, 1])), shape=(n, n))
 
 
 def numbered(labels: Array) -> Array:
