@@ -3,8 +3,8 @@
 A report says so in its head, a model in its schema, answers in their first line. Tables carry no
 such mark and go by their columns: ``id, cluster`` (and ``class``) are labels, ``i, j, kind,
 weight`` constraints, ``id, class`` and a ``p_`` or ``score_`` per class are classes,
-``cluster, class, about, text ...`` an explanation, ``id, entity`` entities,
-``i, j, similarity ...`` doubtful pairs, ``id, class, category, moved ...`` categories,
+``cluster, class, about, text ...`` an explanation, ``id, entity`` (and ``similarity, also``)
+entities, ``i, j, similarity ...`` doubtful pairs, ``id, class, category, moved ...`` categories,
 ``id, category, cosine, why`` ranked ones, ``id, alternative_1 ...`` splits, ``column, cluster,
 weight`` clusters of columns, ``id`` and features that are numbered after a method (``rca0``) what
 ``transform`` writes. Selected features keep the names that the user gave them, and a NumPy file has
@@ -21,6 +21,7 @@ from pathlib import Path
 from sidelight import catalog
 from sidelight.io.inner import (
     ALTERNATIVE,
+    ASSIGNED,
     CATEGORIZED,
     CLASS,
     CLUSTER,
@@ -82,7 +83,7 @@ def _is_explanation(path: Path) -> bool:
 
 
 def _is_entities(path: Path) -> bool:
-    return column_names(path) == [ID, ENTITY]
+    return column_names(path) in ([ID, ENTITY], list(ASSIGNED))
 
 
 def _is_doubtful(path: Path) -> bool:

@@ -59,6 +59,22 @@ class Applied(Outcome):
     X: Any = None
     request: Any = field(default=None, kw_only=True)
 
+    @classmethod
+    def apply(cls, model: Model, table: Table, request: Any) -> Applied:
+        """Give the rows of a table what a model gives."""
+        estimator = model.estimator
+        start = time.perf_counter()
+        if is_map(model):
+            features = mapped_rows(estimator, model.preparer, table, partial(model.rows, table))
+            names = names_out(estimator, model.features_in)
+            seconds = time.perf_counter() - start
+            return cls(model, estimator, table, None, features, names, seconds, request=request)
+        rows = model.rows(table)
+        labels, notes = assign(model, table, rows)
+        seconds = time.perf_counter() - start
+        table = replace(table, notes=(*table.notes, *notes))
+        return cls(model, estimator, table, labels, None, [], seconds, rows, request=request)
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What was found out on the way, and what the model cannot know about these rows."""
@@ -184,6 +200,7 @@ APPLIED = {
     "classifier": "sidelight.jobs._table._classes:ClassesApplied",
     "categorizer": "sidelight.jobs.categorize._applied:CategoriesApplied",
     "alternative": "sidelight.jobs._table._splits:SplitsApplied",
+    "resolver": "sidelight.jobs.resolve._applied:EntitiesApplied",
 }
 
 
@@ -207,24 +224,16 @@ def apply_model(
     request : PredictRequest, default=None
         What was asked for, where a command did.
     """
-    estimator = model.estimator
-    kind = estimator.__sidelight_tags__().kind
-    is_map = kind == "embedding" or not hasattr(estimator, "predict")
-    if is_map and not hasattr(estimator, "transform"):
+    made: type[Applied] = Applied
+    if model.kind in APPLIED:
+        module, _, name = APPLIED[model.kind].partition(":")
+        made = getattr(importlib.import_module(module), name)
+    elif is_map(model) and not hasattr(model.estimator, "transform"):
         raise SidelightError(f"{model.method} can neither assign new rows nor map them.")
     table = data if isinstance(data, Table) else model.read(data, id_column=id_column)
-    start = time.perf_counter()
-    if is_map:
-        features = mapped_rows(estimator, model.preparer, table, partial(model.rows, table))
-        names = names_out(estimator, model.features_in)
-        seconds = time.perf_counter() - start
-        return Applied(model, estimator, table, None, features, names, seconds, request=request)
-    rows = model.rows(table)
-    labels, notes = assign(model, table, rows)
-    seconds = time.perf_counter() - start
-    table = replace(table, notes=(*table.notes, *notes))
-    made: type[Applied] = Applied
-    if kind in APPLIED:
-        module, _, name = APPLIED[kind].partition(":")
-        made = getattr(importlib.import_module(module), name)
-    return made(model, estimator, table, labels, None, [], seconds, rows, request=request)
+    return made.apply(model, table, request)
+
+
+def is_map(model: Model) -> bool:
+    """Whether a model makes features of rows, not labels."""
+    return model.kind == "embedding" or not hasattr(model.estimator, "predict")

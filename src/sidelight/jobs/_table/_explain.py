@@ -143,8 +143,16 @@ def _of_run(run: Run, table: Any) -> _Found:
 
 
 def _of_model(model: Model, table: Any) -> _Found:
-    estimator = model.estimator
-    kind = estimator.__sidelight_tags__().kind
+    estimator, kind = model.estimator, model.kind
+    if kind == "resolver":
+        raise SidelightError(
+            f"{model.method} finds entities, many of them of few references: there are no clusters "
+            "to explain. "
+            + worded(
+                "The result of run() shows how entities came about.",
+                "`sidelight resolve REFERENCES --report report.html` shows how they came about.",
+            )
+        )
     data = model.read(table) if isinstance(table, str | os.PathLike) else _table_for(model, table)
     X = model.rows(data if model.preparer is not None else _plain(data, model.feature_names))
     labels, notes = _assigned(model, data, X)

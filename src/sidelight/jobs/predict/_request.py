@@ -25,7 +25,8 @@ class PredictRequest(Ids, Request):
 REQUEST = PredictRequest
 OUTPUTS = {
     "predicted": main_output(
-        "Where to write id and cluster, class and probabilities, ranked categories and why, or "
-        "coordinates, whichever the model gives (.csv, .xlsx, .parquet; coordinates also .npy)."
+        "Where to write id and cluster, class and probabilities, ranked categories and why, entity "
+        "and others that match, or coordinates, whichever the model gives (.csv, .xlsx, .parquet; "
+        "coordinates also .npy)."
     )
 }

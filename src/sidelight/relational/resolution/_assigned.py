@@ -167,9 +167,8 @@ def exclusive_codes(
         A code of each.
     """
     rows, names = [np.empty(0, np.int64)], [np.empty(0, dtype=object)]
-    if sources is not None:
-        classes = as_codes(plain(sources), n, "sources")
-        assert classes is not None
+    classes = None if sources is None else as_codes(plain(sources), n, "sources")
+    if classes is not None:
         placed = np.flatnonzero(classes.codes >= 0)
         rows.append(placed)
         names.append(_worded("source", classes.names)[classes.codes[placed]])
