@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidelight import Constraints, catalog
-from sidelight.constraints.algebra._cluster_names import name_clusters
+from sidelight.constraints.algebra._violations import name_clusters
 
 CLASSES = ("starter", "core", "vip")
 

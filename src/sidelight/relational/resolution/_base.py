@@ -22,17 +22,14 @@ from sidelight.base import Clusterer
 from sidelight.base.inner import not_defined
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
-from sidelight.relational.resolution._assigned import (
-    AssignedReferences,
+from sidelight.relational.resolution._assigned import AssignedReferences, assign_references
+from sidelight.relational.resolution._blocking import CandidatePairs, candidate_pairs
+from sidelight.relational.resolution._problem import (
     Memory,
-    assign_references,
+    Problem,
     compared_columns,
     exclusive_codes,
     keys_of,
-)
-from sidelight.relational.resolution._blocking import CandidatePairs, candidate_pairs
-from sidelight.relational.resolution._problem import (
-    Problem,
     make_rules,
     numbered,
     read_hyperedges,
