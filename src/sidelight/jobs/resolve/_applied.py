@@ -135,10 +135,10 @@ class EntitiesApplied(Applied):
         return {"entities": partial(self._fill_entities, spreadsheet_safe=spreadsheet_safe)}
 
     def _fill_entities(self, path: Path, spreadsheet_safe: bool) -> None:
-        known = np.isfinite(self.found.similarity)
         similarity = np.round(self.found.similarity, 4).astype(object)
+        similarity[np.isnan(self.found.similarity)] = None
         also = np.array([_listed(one) for one in self.found.also], dtype=str)
-        values = (self.data.row_ids, self.labels, np.where(known, similarity, None), also)
+        values = (self.data.row_ids, self.labels, similarity, also)
         columns = dict(zip(ASSIGNED, values, strict=True))
         write_columns(columns, path, spreadsheet_safe=spreadsheet_safe)
 

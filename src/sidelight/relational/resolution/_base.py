@@ -288,7 +288,8 @@ class _Resolver(Clusterer):
             found = read_table(X)
         else:
             names = getattr(self, "feature_names_in_", None)
-            found = read_numbers(self._check_rows(X, reset=False), names, X)
+            rows: Any = self._check_rows(X, reset=False)
+            found = read_numbers(rows, names, X)
         fitted = self._memory.references.columns
         lacking = [name for name in fitted if name not in found.columns]
         if lacking:
