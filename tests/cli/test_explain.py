@@ -32,6 +32,13 @@ def test_it_tells_what_the_clusters_are(model, orchard, run):
         "-o explanation.csv keeps all of it as one table",
     ):
         assert words in ended.out
+    assert "features alone" not in ended.err  # these are the rows of the fit
+
+
+def test_other_rows_than_those_of_the_fit_go_by_their_features(model, orchard, run, put):
+    put("some.csv", "\n".join(orchard[0].read_text(encoding="utf-8").splitlines()[:99]) + "\n")
+    ended = run("explain", model, "some.csv")
+    assert ended.code == 0
     assert "rows are assigned by their features alone" in ended.err
 
 
@@ -87,10 +94,12 @@ def test_odd_names_are_shown_as_they_are(run, put):
     assert "r[" in out
 
 
-def test_a_method_without_predict_points_to_the_report(orchard, run):
+def test_a_method_without_predict_points_to_the_report(orchard, run, put):
     options = ("-k", 3, "-m", "constrained-agglomeration", "--drop", "variety")
     assert run("cluster", orchard[0], *options, "--save", "m.skops", "-q").code == 0
-    ended = run("explain", "m.skops", orchard[0])
+    assert run("explain", "m.skops", orchard[0]).code == 0  # the rows that it was fitted to
+    put("some.csv", "\n".join(orchard[0].read_text(encoding="utf-8").splitlines()[:99]) + "\n")
+    ended = run("explain", "m.skops", "some.csv")
     assert ended.code == 1
     assert "--report" in ended.err
 

@@ -37,10 +37,12 @@ def test_constraints_that_predict_does_not_apply_are_mentioned(files, run, metho
     assert NOTE not in run("predict", "m.skops", "rows.csv", "--quiet").err
 
 
-def test_bounds_on_sizes_are_mentioned(files, run):
+def test_bounds_on_sizes_are_mentioned(files, run, put):
     given = ("-k", "2", "-m", "size-constrained-kmeans", "--set", "max_size=4")
     assert run("cluster", "rows.csv", *given, "--save", "m.skops").code == 0
-    assert f"with bounds on their sizes, but {NOTE}" in run("predict", "m.skops", "rows.csv").err
+    assert NOTE not in run("predict", "m.skops", "rows.csv").err  # all have their cluster again
+    put("new.csv", ROWS + "r8,5\n")
+    assert f"with bounds on their sizes, but {NOTE}" in run("predict", "m.skops", "new.csv").err
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 
 from sidelight import jobs
 from sidelight.datasets import make_papers
+from sidelight.exceptions import SidelightError
 from sidelight.jobs import ResolveRequest
 from sidelight.pictures.relational._curve import curve_of
 from sidelight.relational import AttributeResolution, CollectiveResolution
@@ -293,3 +294,99 @@ def test_the_command_line_says_all_that_was_asked(people, run):
     found = jobs.run(asked)
     assert facts["labels"] == found.labels.tolist()
     assert facts["n_pairs"] == found.facts()["n_pairs"]
+
+
+NEW = """id,name,city,file
+n1,Ann Leee,Bonn,x
+n2,Bob Rosss,Ulm,q
+n3,Zed Zod,Ulm,q
+n4,Zed Zodd,Ulm,
+n5,Carla Sandd,Ulm,q
+r1,Ann Lee,Bonn,x
+"""
+SAVED = (*COMPARED, "--threshold", 0.95, "--source-column", "file", "--save", "m.skops")
+
+
+def test_new_references_get_entities_by_a_saved_model(people, put, run):
+    put("new.csv", NEW)
+    fitted = run("resolve", "people.csv", *SAVED, "-o", "e.csv")
+    assert fitted.code == 0, fitted.err
+    entity = {row["id"]: row["entity"] for row in rows_of("e.csv")}
+    ended = run("predict", "m.skops", "new.csv", "-o", "n.csv")
+    assert ended.code == 0, ended.err
+    rows = {row["id"]: row for row in rows_of("n.csv")}
+    assert list(rows["n1"]) == ["id", "entity", "similarity", "also"]
+    assert rows["n1"]["entity"] not in entity.values()  # the source x has Ann Lee already
+    assert rows["n1"]["similarity"] == ""
+    assert rows["n2"]["entity"] == entity["r3"]
+    assert rows["n3"]["entity"] == rows["n4"]["entity"] not in entity.values()
+    assert (rows["n5"]["entity"], rows["n5"]["also"]) == (entity["r7"], entity["r6"])
+    assert (rows["r1"]["entity"], rows["r1"]["similarity"]) == (entity["r1"], "1.0")
+    assert "1 reference of which the column 'also' names other entities would join" in ended.err
+    assert "run resolve on both tables together" in ended.err
+    assert "AttributeResolution on new.csv: 6 references" in ended.out
+    assert "3 references of 3 known entities, 3 of 2 new ones." in ended.out
+    assert "Also matches" in ended.out
+    facts = run("predict", "m.skops", "new.csv", "--json").json
+    assert facts["labels"] == [int(row["entity"]) for row in rows.values()]
+    assert facts["similarity"][0] is None
+    assert facts["also"] == [[], [], [], [], [int(entity["r6"])], []]
+    assert (facts["n_entities"], facts["n_new_entities"], facts["n_of_several"]) == (5, 2, 1)
+    again = run("predict", "m.skops", "new.csv", "-o", "n.csv")
+    assert (again.code, "Replacing what was in n.csv." in again.err) == (0, True)
+    assert run("predict", "m.skops", "new.csv", "-o", "e.csv").code == 2  # of the fit
+
+
+def test_the_references_of_the_fit_have_their_entities_again(people, papers, run):
+    for data, options in (
+        ("people.csv", SAVED),
+        ("authors.csv", ("--group-column", "paper", "--compare", "name:name", "--save", "m.skops")),
+    ):
+        labels = run("resolve", data, *options, "--json").json["labels"]
+        predicted = run("predict", "m.skops", data, "--json").json
+        assert predicted["labels"] == labels
+        assert predicted["n_new_entities"] == predicted["n_of_several"] == 0
+
+
+@pytest.mark.parametrize("method", ["attribute", "relational", "collective"])
+def test_a_saved_model_assigns_as_the_fit_does(papers, tmp_path, method):
+    columns, _, _ = papers
+    table = pd.DataFrame(columns)
+    old, new = table[:100], table[100:]
+    found = jobs.run(
+        "resolve",
+        data=old,
+        groups="paper",
+        compare={"name": "name*2", "year": "number"},
+        blocking=("name:last", ("venue", "name:prefix1")),
+        method=f"{method}-resolution",
+        id_column="id",
+    )
+    new.to_csv(tmp_path / "new.csv", index=False)
+    found.save(tmp_path / "m.skops")
+    model = jobs.load_model(tmp_path / "m.skops")
+    assert model.feature_names == ["name", "year", "venue"]
+    again = jobs.run("predict", model=model, data=tmp_path / "new.csv")
+    compared = new.set_index("id")[["name", "year", "venue"]]
+    expected = found.estimator.assign(compared, relations=new["paper"].to_numpy())
+    assert again.labels.tolist() == expected.labels.tolist()
+    np.testing.assert_array_equal(again.found.similarity, expected.similarity)
+    assert again.found.also == expected.also
+    assert any("Attributes alone decide" in note for note in again.notes) == (
+        method == "collective"
+    )
+
+
+def test_what_a_saved_model_of_references_cannot_do_is_said(people, put, run, tmp_path):
+    assert run("resolve", "people.csv", *SAVED).code == 0
+    put("less.csv", "id,name\nn1,Ann\n")
+    ended = run("predict", "m.skops", "less.csv", "-o", "n.csv")
+    assert (ended.code, Path("n.csv").exists()) == (1, False)
+    assert "less.csv has no column 'city', which the model was fitted to" in ended.err
+    ended = run("explain", "m.skops", "people.csv")
+    assert ended.code == 1
+    assert "finds entities" in ended.err
+    assert "--report report.html" in ended.err
+    by_function = jobs.run("resolve", data="people.csv", compare={"name": lambda a, b: a == b})
+    with pytest.raises(SidelightError, match="'name' is compared by a function"):
+        by_function.save(tmp_path / "f.skops")

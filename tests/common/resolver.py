@@ -68,6 +68,29 @@ def check_at_most_one_per_source(method: Method) -> None:
     assert len(np.unique(held, axis=0)) == len(held)
 
 
+def check_references_of_the_fit_keep_their_entities(method: Method) -> None:
+    model = resolved(method)
+    found = model.assign(table(), relations=PAPERS)
+    np.testing.assert_array_equal(found.labels, model.labels_)
+    assert found.similarity.tolist() == [1.0] * len(NAMES)
+    assert not any(found.also)
+
+
+def check_later_references_get_entities(method: Method) -> None:
+    model, n = resolved(method), len(NAMES)
+    later = pd.DataFrame({"name": ["Lin Li", "Zoe Quist", "Zoe Quist"], "year": [2003, 1950, 1950]})
+    before = model.labels_.copy()
+    found = model.assign(later)
+    assert found.labels.tolist() == [model.labels_[5], found.n_entities, found.n_entities]
+    assert found.n_entities == before.max() + 1 <= n
+    np.testing.assert_array_equal(model.labels_, before)
+    # Numbers as in a matrix, and what the columns are.
+    numbers = make(method).fit(data_for(method).X)
+    assert len(numbers.assign(data_for(method).X[:5]).labels) == 5
+    with pytest.raises(SidelightError, match="no column 'name', which the fit compared"):
+        model.assign(later[["year"]])
+
+
 def check_any_number_of_threads(method: Method) -> None:
     for n_threads in (1, 3):
         with engine.threads(n_threads):

@@ -110,8 +110,9 @@ def test_a_model_that_cannot_assign_rows_says_what_to_do(customers, tmp_path):
     found = run(ClusterRequest(customers, k=2, method="constrained-agglomeration"))
     assert len(sidelight.explain(found).clusters) == 2
     model = load_model(found.save(tmp_path / "model.skops"))
+    assert texts(sidelight.explain(model, customers)) == texts(sidelight.explain(found))
     with pytest.raises(SidelightError, match=r"cannot assign rows to its clusters again; .*Run"):
-        sidelight.explain(model, customers)
+        sidelight.explain(model, customers[:80])
 
 
 def test_pipelines_are_explained_in_the_users_units(customers):

@@ -13,6 +13,9 @@ from sidelight.jobs._outputs import KINDS, check_outputs_free
 from sidelight.jobs._registry import Job
 from sidelight.jobs._result import Result
 
+#: Kinds of files of which only the result knows what they are to hold.
+LATE = ("predicted",)
+
 
 @dataclass(frozen=True)
 class Files:
@@ -32,9 +35,9 @@ class Files:
     force: bool = False
     spreadsheet_safe: bool = False
 
-    def check_free(self, inputs: Iterable[Any], screen: Screen) -> None:
-        """Refuse to replace what is not ours, and name on the screen what is replaced."""
-        screen.note(*check_outputs_free(inputs, force=self.force, **self.outputs))
+    def check_free(self, inputs: Iterable[Any]) -> list[str]:
+        """Refuse to replace what is not ours, and return notes on what is replaced."""
+        return check_outputs_free(inputs, force=self.force, **self.outputs)
 
     def write(self, found: Result) -> dict[str, Path]:
         """Write what came out."""
@@ -44,9 +47,16 @@ class Files:
 def perform(job: Job, request: Any, files: Files, screen: Screen) -> Result:
     """Do a job from its request to files and screen."""
     outputs = files.outputs
-    files.check_free(request.inputs, screen)
+    replacing = files.check_free(request.inputs)
+    late = {kind: path for kind, path in outputs.items() if kind in LATE and path and replacing}
+    if not late:
+        screen.note(*replacing)
     with set_by(request.options()):
         found = run_and_show(job, request, screen)
+        if late:
+            if not files.force:
+                found.check_replaced(**late)
+            screen.note(*replacing)
         # What no machine will read is not worked out: an explanation takes longer than a small fit.
         facts = {"command": job.name, **found.facts()} if screen.wants_facts else {}
         paths = files.write(found)

@@ -126,7 +126,8 @@ def _run_stream(request: EmbedRequest, files: Files, screen: Screen) -> None:
     coordinates = outputs["coordinates"]
     at_end = {kind: outputs[kind] for kind in ("final", "report", "model")}
     inputs = [] if request.is_piped else request.inputs
-    replace(files, outputs={"stream": coordinates, **at_end}).check_free(inputs, screen)
+    free = replace(files, outputs={"stream": coordinates, **at_end})
+    screen.note(*free.check_free(inputs))
     places = _Places(coordinates, spreadsheet_safe=safe, as_json=screen.as_json)
     with _opened(request, screen) as lines:
         stream = MapStream(

@@ -14,9 +14,9 @@ from sidelight.constraints.algebra import _alignment as alignment
 from sidelight.constraints.algebra import _canonical as canonical
 from sidelight.constraints.algebra import _operations as algebra
 from sidelight.constraints.algebra._canonical import RowIndex, StatedPairs, Statements
-from sidelight.constraints.algebra._closure import Closure, close
+from sidelight.constraints.algebra._closure import Closure, close, feasibility
 from sidelight.constraints.algebra._contraction import Contraction, contract_array
-from sidelight.constraints.algebra._plain import as_codes, plain
+from sidelight.constraints.algebra._plain import as_codes, frozen, plain
 from sidelight.constraints.algebra._violations import Violations, find_violations
 from sidelight.constraints.algebra._witness import explain, find_witness
 from sidelight.constraints.exchange import _describe as words
@@ -126,7 +126,7 @@ class Constraints:
             names = alignment.adopted_ids((must_link, cannot_link), labels=labels, groups=groups)
         index = None
         if names is not None:
-            index = RowIndex(canonical.frozen(np.array(canonical.as_ids(names))))
+            index = RowIndex(frozen(np.array(canonical.as_ids(names))))
             canonical.check_unique(index)
         n = canonical.number_of_rows(n_samples, index, labels, groups)
         label_values, group_values = (
@@ -299,7 +299,7 @@ class Constraints:
         n, index = self.n_samples, self._cache["index"]
         if rows is not None:
             n = len(rows)
-            index = None if index is None else RowIndex(canonical.frozen(index.ids[rows]))
+            index = None if index is None else RowIndex(frozen(index.ids[rows]))
         new = object.__new__(type(self))
         new._set(**canonical.canonical_fields(n, index, statements, report=report))
         return new
@@ -368,7 +368,7 @@ class Constraints:
                 codes = getattr(self, kind.field)
                 if codes is not None:
                     marked |= codes >= 0
-            self._cache["mentioned"] = canonical.frozen(np.flatnonzero(marked))
+            self._cache["mentioned"] = frozen(np.flatnonzero(marked))
         rows: IntArray = self._cache["mentioned"]
         return rows
 
@@ -561,7 +561,7 @@ class Constraints:
         The answer comes from fast bounds where they decide, otherwise from an exact search of at
         most ``time_limit`` seconds. Rows stand for their components in what proves the answer.
         """
-        return words.feasibility(self.closure(), k, time_limit)
+        return feasibility(self.closure(), k, time_limit)
 
     def check_feasible(self, k: int, *, time_limit: float = 10.0) -> Feasibility:
         """Raise :class:`~sidelight.exceptions.InfeasibleConstraints` if ``k`` is too small.

@@ -26,6 +26,7 @@ from sidelight.constraints.algebra._links import (
     starts_of,
 )
 from sidelight.constraints.algebra._operations import as_rows
+from sidelight.constraints.algebra._plain import frozen
 from sidelight.exceptions import SidelightError
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class Correspondences:
             canonical.StatedPairs(ends), "link", int(first[-1]), None
         )
         ends = merged.rows
-        object.__setattr__(self, "links", canonical.frozen(by_view(ends, first)))
+        object.__setattr__(self, "links", frozen(by_view(ends, first)))
         object.__setattr__(self, "sizes", sizes)
         ids = tuple(None if index is None else index.ids for index in indices)
         object.__setattr__(self, "ids", ids)
@@ -250,7 +251,7 @@ class Correspondences:
             objects, n_objects = merged_rows(sum(self.sizes), self._cache["ends"])
             self._cache["n_objects"] = n_objects
             parts = np.split(objects, starts_of(self.sizes)[1:-1])
-            self._cache["objects"] = tuple(canonical.frozen(part.copy()) for part in parts)
+            self._cache["objects"] = tuple(frozen(part.copy()) for part in parts)
         objects_: tuple[IntArray, ...] = self._cache["objects"]
         return objects_
 
@@ -314,7 +315,7 @@ class Correspondences:
         indices = list(self._cache["indices"])
         index = indices[which]
         if index is not None:
-            indices[which] = RowIndex(canonical.frozen(index.ids[kept]))
+            indices[which] = RowIndex(frozen(index.ids[kept]))
         taken = object.__new__(type(self))
         taken._set(by_view(ends, after), sizes, tuple(indices), report=False)
         return taken
@@ -501,7 +502,7 @@ def _rebuild(
     notes: tuple[str, ...],
 ) -> Correspondences:
     """Unpickle; arrays come back writable and have to be frozen again."""
-    indices = tuple(None if own is None else RowIndex(canonical.frozen(own)) for own in ids)
+    indices = tuple(None if own is None else RowIndex(frozen(own)) for own in ids)
     new = object.__new__(kind)
     new._set(links, sizes, indices, report=False)
     object.__setattr__(new, "notes", notes)

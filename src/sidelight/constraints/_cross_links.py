@@ -8,7 +8,7 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight._words import counted
-from sidelight.constraints.algebra._canonical import frozen
+from sidelight.constraints.algebra._plain import frozen
 from sidelight.exceptions import SidelightError
 
 

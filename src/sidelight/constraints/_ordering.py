@@ -9,8 +9,8 @@ import numpy as np
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted
 from sidelight.constraints.algebra._alignment import own_ids
-from sidelight.constraints.algebra._canonical import RowIndex, as_ids, frozen
-from sidelight.constraints.algebra._plain import plain
+from sidelight.constraints.algebra._canonical import RowIndex, as_ids
+from sidelight.constraints.algebra._plain import frozen, plain
 from sidelight.exceptions import SidelightError
 
 

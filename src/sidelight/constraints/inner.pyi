@@ -15,7 +15,6 @@ from .algebra._canonical import Statements as Statements
 from .algebra._canonical import as_ids as as_ids
 from .algebra._canonical import as_positions as as_positions
 from .algebra._canonical import name_rows as name_rows
-from .algebra._cluster_names import name_clusters as name_clusters
 from .algebra._contraction import Contraction as Contraction
 from .algebra._contraction import contract as contract
 from .algebra._operations import statements_of as statements_of
@@ -25,6 +24,7 @@ from .algebra._plain import is_unknown as is_unknown
 from .algebra._plain import plain as plain
 from .algebra._plain import read_classes as read_classes
 from .algebra._plain import text_of as text_of
+from .algebra._violations import name_clusters as name_clusters
 from .conditions._texts import columns_in as columns_in
 from .exchange._files import read_columns as read_columns
 from .exchange._files import rows_named_in as rows_named_in

@@ -27,6 +27,8 @@ CLUSTER = "cluster"
 CLASS = "class"
 GIVEN = "given"
 ENTITY = "entity"
+#: Columns of a file of entities that references got after the others.
+ASSIGNED = (ID, ENTITY, "similarity", "also")
 #: In front of the number of a split, in a file with several.
 ALTERNATIVE = "alternative_"
 #: Columns of a file of clusters of columns.

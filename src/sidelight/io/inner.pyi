@@ -24,6 +24,7 @@ from ._ids import as_typed as as_typed
 from ._ids import harmless as harmless
 from ._ids import position_of as position_of
 from ._labels import ALTERNATIVE as ALTERNATIVE
+from ._labels import ASSIGNED as ASSIGNED
 from ._labels import CATEGORIZED as CATEGORIZED
 from ._labels import CLASS as CLASS
 from ._labels import CLUSTER as CLUSTER

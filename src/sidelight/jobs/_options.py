@@ -157,7 +157,10 @@ class Field:
             )
 
     def texts(self, value: Any) -> list[str] | None:
-        """Return a value as words of the command line; None if it exists only in memory."""
+        """Return a value as words of the command line; None if it cannot be typed.
+
+        Some values exist only in memory, and some names hold what separates names.
+        """
         option = self.option
         if option.kind is bool:
             return ([self.names[0]] if value else []) if isinstance(value, bool) else None
@@ -165,9 +168,49 @@ class Field:
             return None
         written = option.write(value)
         words = [str(one) for one in (written if option.many else (written,))]
+        if not self._reads_back(words, value):
+            return None
         if option.argument:
-            return words
+            return _as_arguments(words, option.kind)
         return [word for text in words for word in (self.names[0], text)]
+
+    def _reads_back(self, words: list[str], value: Any) -> bool:
+        """Whether what was written is read as the same value."""
+        option = self.option
+        if option.read is same:
+            return True
+        typed = [option.kind(word) for word in words]
+        try:
+            again = option.read(typed if option.many else typed[0])
+        except ValueError:
+            return False
+        return _says_the_same(again, value)
+
+
+def _says_the_same(again: Any, value: Any) -> bool:
+    """Whether a value that was read is the one that was written, as text or as itself."""
+    if isinstance(again, Mapping):
+        if [*map(str, again)] != [*map(str, value)]:
+            return False
+        return all(map(_says_the_same, again.values(), value.values()))
+    if isinstance(again, str) and not isinstance(value, str) and isinstance(value, Sequence):
+        return again == join_levels(value)
+    if isinstance(again, tuple | list):
+        values = as_texts(value) if isinstance(value, str | Iterable) else (value,)
+        if all(isinstance(one, int) for one in again):  # numbers of clusters, in any order
+            return {*again} == {*values}
+        return len(again) == len(values) and all(map(_says_the_same, again, values))
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return len(value) == 1 and _says_the_same(again, value[0])
+    return bool(again == value) or str(again) == str(value)
+
+
+def _as_arguments(words: list[str], kind: type) -> list[str] | None:
+    """Return arguments that are not taken for options; None where a word has no other form."""
+    like_options = [word.startswith("-") and word != "-" for word in words]
+    if any(like_options) and kind is not Path:
+        return None
+    return [f"./{word}" if odd else word for word, odd in zip(words, like_options, strict=True)]
 
 
 def _can_be_typed(value: Any) -> bool:
@@ -334,9 +377,14 @@ def join_pairs(given: Mapping[str, Any]) -> tuple[str, ...]:
     """Write ``name=value``; several levels of a column as ``ordered:LOW<...<HIGH``."""
     plain = (str, int, float, os.PathLike, type(None))
     return tuple(
-        f"{name}={value if isinstance(value, plain) else 'ordered:' + '<'.join(map(str, value))}"
+        f"{name}={value if isinstance(value, plain) else join_levels(value)}"
         for name, value in given.items()
     )
+
+
+def join_levels(levels: Iterable[Any]) -> str:
+    """Write the levels of a column, ``ordered:LOW<...<HIGH``."""
+    return "ordered:" + "<".join(map(str, levels))
 
 
 def read_numbers(text: str) -> int | tuple[int, ...]:
@@ -440,7 +488,7 @@ class Request:
         words: list[str] = ["sidelight", self.job]
         for one in sorted(fields_of(type(self)).values(), key=place_in_help):
             value = getattr(self, one.name)
-            if not one.option.argument and _is_default(value, one.default):
+            if _is_default(value, one.default) and (value is None or not one.option.argument):
                 continue
             given = one.texts(value)
             if given is None:
@@ -448,10 +496,22 @@ class Request:
             words += given
         return shlex.join(words)
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields that are not at their defaults; values only in memory by their type."""
+        found: dict[str, Any] = {}
+        for name, one in fields_of(type(self)).items():
+            value = getattr(self, name)
+            if not _is_default(value, one.default):
+                typed = isinstance(value, bool) or _can_be_typed(value)
+                found[name] = value if typed else f"<{type(value).__name__}>"
+        return found
+
 
 def _is_default(value: Any, default: Any) -> bool:
     if value is default:
         return True
+    if isinstance(value, os.PathLike) and isinstance(default, str | os.PathLike):
+        return os.fspath(value) == os.fspath(default)
     plain = (str, int, float, tuple, list, dict)
     if isinstance(value, list | tuple) and isinstance(default, list | tuple):
         return tuple(value) == tuple(default)

@@ -3,8 +3,8 @@
 A report says so in its head, a model in its schema, answers in their first line. Tables carry no
 such mark and go by their columns: ``id, cluster`` (and ``class``) are labels, ``i, j, kind,
 weight`` constraints, ``id, class`` and a ``p_`` or ``score_`` per class are classes,
-``cluster, class, about, text ...`` an explanation, ``id, entity`` entities,
-``i, j, similarity ...`` doubtful pairs, ``id, class, category, moved ...`` categories,
+``cluster, class, about, text ...`` an explanation, ``id, entity`` (and ``similarity, also``)
+entities, ``i, j, similarity ...`` doubtful pairs, ``id, class, category, moved ...`` categories,
 ``id, category, cosine, why`` ranked ones, ``id, alternative_1 ...`` splits, ``column, cluster,
 weight`` clusters of columns, ``id`` and features that are numbered after a method (``rca0``) what
 ``transform`` writes. Selected features keep the names that the user gave them, and a NumPy file has
@@ -22,6 +22,7 @@ from typing import TypeAlias
 from sidelight import catalog
 from sidelight.io.inner import (
     ALTERNATIVE,
+    ASSIGNED,
     CLASS,
     CLUSTER,
     CLUSTERS,
@@ -109,7 +110,9 @@ def is_constraints(path: Path) -> bool:
     return column_names(path) == CONSTRAINTS
 
 
-is_entities = has_columns(ID, ENTITY)
+def is_entities(path: Path) -> bool:
+    """Whether a file has entities of references."""
+    return column_names(path) in ([ID, ENTITY], list(ASSIGNED))
 
 
 def is_predicted(path: Path) -> bool:

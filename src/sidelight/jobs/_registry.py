@@ -205,7 +205,7 @@ JOBS: Mapping[str, Job] = {
         Job(
             "predict",
             RESULTS,
-            "Give new rows what a saved model gives: clusters, classes, categories, coordinates.",
+            "Give new rows what a saved model gives: clusters, classes, entities, coordinates.",
             "sidelight predict model.skops new.csv -o labels.csv",
         ),
         Job(

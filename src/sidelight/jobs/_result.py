@@ -54,6 +54,9 @@ class Result:
         """Return the values of all rows, which ``--json`` prints where they are not written."""
         return {}
 
+    def check_replaced(self, **outputs: Path) -> None:
+        """Refuse files that are there already and hold something else than what came out."""
+
     def written_facts(self) -> dict[str, Any]:
         """Return facts that are certain only after the files were written."""
         return {}

@@ -41,7 +41,8 @@ def run(job: Job, request: AskRequest, files: Files, screen: Screen) -> Result |
         after, kind = JOBS["classify"], "classes"
     written = {kind: files.outputs["labels"], "report": files.outputs["report"]}
     kept = answer_files(request, files)
-    replace(files, outputs={**kept, **written}).check_free(request.inputs, screen)
+    everything = replace(files, outputs={**kept, **written})
+    screen.note(*everything.check_free(request.inputs))
     asked = _asked(request) | {"method": method.name}
     if after.name == "classify" and asked.pop("k") is not None:
         raise UsageError(f"{method.cls.__name__} has no number to choose by -k.")

@@ -13,6 +13,7 @@ from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.constraints.algebra._plain import (
     Classes,
     as_words,
+    frozen,
     is_missing,
     plain,
     recode,
@@ -80,12 +81,6 @@ class Statements(NamedTuple):
     labels: Classes | None = None
     groups: Classes | None = None
     notes: tuple[str, ...] = ()
-
-
-def frozen(array: Array) -> Array:
-    """Make the array read-only and return it."""
-    array.flags.writeable = False
-    return array
 
 
 class RowIndex:

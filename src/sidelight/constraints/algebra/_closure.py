@@ -8,9 +8,9 @@ Constrained Clustering, 2009, section 1.2, observations 1 and 2.)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,8 +23,11 @@ from sidelight._kernels.constraints.unionfind import (
     pairs_inside,
 )
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight.constraints.algebra._canonical import frozen
+from sidelight.constraints.algebra._plain import frozen
 from sidelight.exceptions import SidelightError
+
+if TYPE_CHECKING:
+    from sidelight.assignment import Feasibility
 
 # More pairs than this are not written out: 16 bytes each.
 MAX_PAIRS = 50_000_000
@@ -284,3 +287,28 @@ def _check_number(number: int, what: str) -> None:
             f"There are {number:,} {what}, too many to write out (the limit is {MAX_PAIRS:,}); "
             "work with components instead."
         )
+
+
+def feasibility(closure: Closure, k: int, time_limit: float) -> Feasibility:
+    """Whether ``k`` clusters suffice; rows of the proof are the smallest of their components."""
+    from sidelight.assignment.inner import check_coloring
+
+    nodes, edges = np.unique(closure.conflicts, return_inverse=True)
+    if not len(nodes):  # rows without cannot-links need one cluster all the same
+        nodes = np.arange(min(1, closure.n_components))
+    found = check_coloring(len(nodes), edges.reshape(-1, 2), k, time_limit=time_limit)
+    coloring = None
+    if found.coloring is not None:
+        coloring = np.zeros(closure.n_components, np.int64)
+        coloring[nodes] = found.coloring
+    first_row = closure.first_row[nodes]
+    return replace(
+        found,
+        coloring=coloring,
+        clique=_rows(found.clique, first_row),
+        odd_cycle=_rows(found.odd_cycle, first_row),
+    )
+
+
+def _rows(nodes: tuple[int, ...] | None, first_row: IntArray) -> tuple[int, ...] | None:
+    return None if nodes is None else tuple(first_row[list(nodes)].tolist())

@@ -12,7 +12,7 @@ from sidelight._typing import Array, IntArray
 from sidelight._words import counted
 from sidelight.constraints.algebra import _canonical as canonical
 from sidelight.constraints.algebra._canonical import RowIndex
-from sidelight.constraints.algebra._plain import plain
+from sidelight.constraints.algebra._plain import frozen, plain
 from sidelight.exceptions import SidelightError
 
 
@@ -35,7 +35,7 @@ def as_views(sizes: Any, ids: Any) -> tuple[tuple[RowIndex | None, ...], tuple[i
         try:
             index = None
             if own is not None:
-                index = RowIndex(canonical.frozen(np.array(canonical.as_ids(own))))
+                index = RowIndex(frozen(np.array(canonical.as_ids(own))))
                 canonical.check_unique(index)
             indices.append(index)
             found.append(canonical.number_of_rows(count, index))

@@ -22,6 +22,12 @@ from sidelight.exceptions import ConstraintWarning, SidelightError
 LONGEST_WORD = 64
 
 
+def frozen(array: Array) -> Array:
+    """Make the array read-only and return it."""
+    array.flags.writeable = False
+    return array
+
+
 def plain(values: Any) -> Array:
     """An array of numbers, of words, or of objects.
 

@@ -1,4 +1,4 @@
-"""Which statements a clustering does not keep."""
+"""A clustering and what is known: statements that it does not keep, classes of its clusters."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight.constraints.algebra._canonical import frozen
-from sidelight.constraints.algebra._plain import is_unknown, plain, read_classes
+from sidelight.constraints.algebra._plain import frozen, is_unknown, plain, read_classes
 from sidelight.exceptions import SidelightError
 
 
@@ -254,3 +253,40 @@ def _match_classes(overlap: Any) -> IntArray:
     own = sparse.identity(n_classes, format="csr") * worst
     _, column = min_weight_full_bipartite_matching(sparse.hstack([cost, own], format="csr"))
     return np.where(column < n_clusters, column, -1)
+
+
+def name_clusters(known: Any, labels: Array, n_clusters: int) -> Array:
+    """Name every cluster by the known class that it stands for, None where that is not clear.
+
+    A cluster stands for a class if more than half of its labeled rows are of this class, and more
+    than half of the labeled rows of the class are in it: no class names two clusters, and none is
+    chosen among equals. A method that keeps every label names all clusters that hold labeled rows.
+
+    Parameters
+    ----------
+    known : Constraints
+        What is known.
+    labels : ndarray of int, shape (n_samples,)
+        Cluster of every row, -1 for none.
+    n_clusters : int
+        Number of clusters.
+
+    Returns
+    -------
+    ndarray of object, shape (n_clusters,)
+        Names of classes, or None.
+    """
+    names = np.full(n_clusters, None, dtype=object)
+    if known.labels is None:
+        return names
+    rows = np.flatnonzero((known.labels >= 0) & (labels >= 0))
+    shape = (n_clusters, len(known.label_names))
+    ones = np.ones(len(rows), np.int64)
+    counts = sparse.coo_matrix((ones, (labels[rows], known.labels[rows])), shape=shape)
+    counts.sum_duplicates()
+    in_cluster = np.bincount(labels[rows], minlength=n_clusters)
+    of_class = np.bincount(known.labels[known.labels >= 0], minlength=shape[1])
+    most = (2 * counts.data > in_cluster[counts.row]) & (2 * counts.data > of_class[counts.col])
+    classes = np.fromiter(known.label_names.tolist(), dtype=object)
+    names[counts.row[most]] = classes[counts.col[most]]
+    return names

@@ -14,6 +14,7 @@ from sidelight._words import counted, listed, setting
 from sidelight.constraints.algebra import _alignment as alignment
 from sidelight.constraints.algebra import _canonical as canonical
 from sidelight.constraints.algebra._canonical import RowIndex
+from sidelight.constraints.algebra._plain import frozen
 from sidelight.constraints.conditions._feasibility import joint_feasible, too_many
 from sidelight.constraints.conditions._given import (
     check_mapping,
@@ -136,7 +137,7 @@ class Conditions:
         fields = {
             "n_samples": n,
             "names": names,
-            "members": canonical.frozen(members),
+            "members": frozen(members),
             "least": least,
             "ids": None if index is None else index.ids,
             "notes": notes,

@@ -11,6 +11,7 @@ from sidelight._typing import Array
 from sidelight.constraints.algebra import _alignment as alignment
 from sidelight.constraints.algebra import _canonical as canonical
 from sidelight.constraints.algebra._canonical import RowIndex
+from sidelight.constraints.algebra._plain import frozen
 from sidelight.exceptions import SidelightError
 
 
@@ -95,7 +96,7 @@ def read_least(m: Any, name: str) -> Any:
         )
     if values.ndim == 0:
         return int(values)
-    return canonical.frozen(values.astype(np.int64))
+    return frozen(values.astype(np.int64))
 
 
 def different_names(names: list[str]) -> list[str]:

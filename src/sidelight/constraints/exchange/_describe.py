@@ -1,19 +1,13 @@
-"""Summaries of a set of statements and of its feasibility, in words and rows."""
+"""Summaries of a set of statements, in words."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from sidelight._typing import IntArray
 from sidelight._words import counted
 from sidelight.constraints.algebra._canonical import PAIR_KINDS
-
-if TYPE_CHECKING:
-    from sidelight.assignment import Feasibility
-    from sidelight.constraints.algebra._closure import Closure
 
 
 def describe(known: Any) -> str:
@@ -50,28 +44,3 @@ def summarize(known: Any) -> str:
             f"{counted(len(closure.contradictions), 'contradiction')}; the shortest: {error}"
         )
     return "\n".join([*lines, *known.notes])
-
-
-def feasibility(closure: Closure, k: int, time_limit: float) -> Feasibility:
-    """Whether ``k`` clusters suffice; rows of the proof are the smallest of their components."""
-    from sidelight.assignment.inner import check_coloring
-
-    nodes, edges = np.unique(closure.conflicts, return_inverse=True)
-    if not len(nodes):  # rows without cannot-links need one cluster all the same
-        nodes = np.arange(min(1, closure.n_components))
-    found = check_coloring(len(nodes), edges.reshape(-1, 2), k, time_limit=time_limit)
-    coloring = None
-    if found.coloring is not None:
-        coloring = np.zeros(closure.n_components, np.int64)
-        coloring[nodes] = found.coloring
-    first_row = closure.first_row[nodes]
-    return replace(
-        found,
-        coloring=coloring,
-        clique=_rows(found.clique, first_row),
-        odd_cycle=_rows(found.odd_cycle, first_row),
-    )
-
-
-def _rows(nodes: tuple[int, ...] | None, first_row: IntArray) -> tuple[int, ...] | None:
-    return None if nodes is None else tuple(first_row[list(nodes)].tolist())

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sidelight._typing import Array, IntArray
-from sidelight.constraints.algebra._canonical import RowIndex, as_ids, check_unique, frozen
-from sidelight.constraints.algebra._plain import as_words, is_missing, plain
+from sidelight.constraints.algebra._canonical import RowIndex, as_ids, check_unique
+from sidelight.constraints.algebra._plain import as_words, frozen, is_missing, plain
 from sidelight.constraints.exchange._tables import Trouble, find_ids, whole_numbers_in
 from sidelight.exceptions import SidelightError
 from sidelight.io.inner import alike_hint

@@ -9,6 +9,7 @@ import numpy as np
 from sidelight._typing import Array, IntArray
 from sidelight.constraints.algebra import _canonical as canonical
 from sidelight.constraints.algebra._canonical import RowIndex
+from sidelight.constraints.algebra._plain import frozen
 from sidelight.constraints.relations._id_columns import arrow_column, encode
 from sidelight.constraints.relations._tables import TableOptions
 from sidelight.exceptions import SidelightError
@@ -29,7 +30,7 @@ def as_index(ids: Any) -> RowIndex | None:
     """Position of each of the ids of a user."""
     if ids is None:
         return None
-    index = RowIndex(canonical.frozen(np.array(canonical.as_ids(ids))))
+    index = RowIndex(frozen(np.array(canonical.as_ids(ids))))
     canonical.check_unique(index)
     return index
 

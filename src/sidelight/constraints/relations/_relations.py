@@ -14,7 +14,7 @@ from sidelight.constraints.algebra import _alignment as alignment
 from sidelight.constraints.algebra import _canonical as canonical
 from sidelight.constraints.algebra._canonical import RowIndex, hashable, same
 from sidelight.constraints.algebra._operations import as_rows
-from sidelight.constraints.algebra._plain import as_codes
+from sidelight.constraints.algebra._plain import as_codes, frozen
 from sidelight.constraints.relations import _shown
 from sidelight.constraints.relations import _values as values
 from sidelight.constraints.relations._edges import Edges, canonical_edges
@@ -147,10 +147,10 @@ class Relations:
     ) -> None:
         fields = {
             "n_samples": n_samples,
-            "edges": canonical.frozen(edges.pairs),
-            "scores": canonical.frozen(edges.scores),
+            "edges": frozen(edges.pairs),
+            "scores": frozen(edges.scores),
             "incidence": values.frozen_csr(hyperedges.incidence),
-            "hyperedge_names": canonical.frozen(np.asarray(hyperedges.names)),
+            "hyperedge_names": frozen(np.asarray(hyperedges.names)),
             "ids": None if index is None else index.ids,
             "notes": edges.notes,
             "_cache": {"index": index},
@@ -500,7 +500,7 @@ class Relations:
         place[kept] = np.arange(len(kept))
         ends = place[self.edges]
         inside = (ends >= 0).all(axis=1)
-        index = None if self.row_index is None else RowIndex(canonical.frozen(self.ids[kept]))  # type: ignore[index]
+        index = None if self.row_index is None else RowIndex(frozen(self.ids[kept]))  # type: ignore[index]
         edges = canonical_edges(ends[inside], self.scores[inside], max(len(kept), 1), None, "mean")
         incidence = self.incidence[kept]
         used = np.flatnonzero(np.bincount(incidence.indices, minlength=self.n_hyperedges))

@@ -6,7 +6,8 @@ from typing import Any
 
 from scipy import sparse
 
-from sidelight.constraints.algebra._canonical import RowIndex, frozen
+from sidelight.constraints.algebra._canonical import RowIndex
+from sidelight.constraints.algebra._plain import frozen
 from sidelight.constraints.relations._edges import Edges
 from sidelight.constraints.relations._hyperedges import Hyperedges
 

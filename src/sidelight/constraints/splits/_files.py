@@ -13,8 +13,8 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight._words import counted
-from sidelight.constraints.algebra._canonical import RowIndex, as_ids, frozen
-from sidelight.constraints.algebra._plain import plain, text_of
+from sidelight.constraints.algebra._canonical import RowIndex, as_ids
+from sidelight.constraints.algebra._plain import frozen, plain, text_of
 from sidelight.constraints.exchange import _files as files
 from sidelight.constraints.exchange._tables import Trouble, find_ids
 from sidelight.constraints.splits._columns import CodedSplit, RawSplit, given_columns, read_columns

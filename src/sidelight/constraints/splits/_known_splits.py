@@ -14,6 +14,7 @@ from sidelight.constraints.algebra import _alignment as alignment
 from sidelight.constraints.algebra import _canonical as canonical
 from sidelight.constraints.algebra._canonical import RowIndex, check_same_rows, hashable, same
 from sidelight.constraints.algebra._operations import as_rows
+from sidelight.constraints.algebra._plain import frozen
 from sidelight.constraints.splits import _design, _shown
 from sidelight.constraints.splits._columns import CodedSplit, given_columns, read_columns
 from sidelight.exceptions import SidelightError
@@ -137,9 +138,9 @@ class KnownSplits:
             "n_samples": n_samples,
             "names": tuple(names),
             "categorical": tuple(column.classes is not None for column in columns),
-            "codes": canonical.frozen(_side_by_side(kinds, n_samples, np.int64)),
-            "class_names": tuple(canonical.frozen(np.asarray(column.classes)) for column in kinds),
-            "numbers": canonical.frozen(_side_by_side(counts, n_samples, np.float64)),
+            "codes": frozen(_side_by_side(kinds, n_samples, np.int64)),
+            "class_names": tuple(frozen(np.asarray(column.classes)) for column in kinds),
+            "numbers": frozen(_side_by_side(counts, n_samples, np.float64)),
             "ids": None if index is None else index.ids,
             "notes": notes,
             "_missing": tuple(column.missing for column in kinds),
@@ -393,7 +394,7 @@ class KnownSplits:
         kept = as_rows(rows, self.n_samples)
         index = self.row_index
         if index is not None:
-            index = RowIndex(canonical.frozen(index.ids[kept]))
+            index = RowIndex(frozen(index.ids[kept]))
         return self._make(len(kept), index, [column.take(kept) for column in self.columns()])
 
     def __getitem__(self, key: Any) -> KnownSplits:
@@ -466,7 +467,7 @@ def _free_name(name: str, taken: Sequence[str]) -> str:
 def _index(ids: Any) -> RowIndex | None:
     if ids is None:
         return None
-    index = RowIndex(canonical.frozen(np.array(canonical.as_ids(ids))))
+    index = RowIndex(frozen(np.array(canonical.as_ids(ids))))
     canonical.check_unique(index)
     return index
 
@@ -486,7 +487,7 @@ def _rebuild(
     notes: tuple[str, ...],
 ) -> KnownSplits:
     """Unpickle; arrays come back writable and are frozen again."""
-    index = None if ids is None else RowIndex(canonical.frozen(ids))
+    index = None if ids is None else RowIndex(frozen(ids))
     new = kind._make(n_samples, index, columns)
     object.__setattr__(new, "notes", notes)
     return new

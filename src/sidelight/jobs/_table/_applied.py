@@ -5,15 +5,17 @@ from __future__ import annotations
 import importlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sidelight._words import counted, listed, statements
-from sidelight.exceptions import SidelightError
+from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table
+from sidelight.io.inner import ID, column_texts, read_raw
+from sidelight.jobs._outputs import KINDS
 from sidelight.jobs._parts import class_lines, heading, size_table
 from sidelight.jobs._table._model import Model, mapped_rows
 from sidelight.jobs._table._run import Outcome, names_out
@@ -56,19 +58,28 @@ class Applied(Outcome):
     X: Any = None
     request: Any = field(default=None, kw_only=True)
 
+    @classmethod
+    def apply(cls, model: Model, table: Table, request: Any) -> Applied:
+        """Give the rows of a table what a model gives."""
+        estimator = model.estimator
+        start = time.perf_counter()
+        if is_map(model):
+            features = mapped_rows(estimator, model.preparer, table, partial(model.rows, table))
+            names = names_out(estimator, model.features_in)
+            seconds = time.perf_counter() - start
+            return cls(model, estimator, table, None, features, names, seconds, request=request)
+        rows = model.rows(table)
+        labels, notes = assign(model, table, rows)
+        seconds = time.perf_counter() - start
+        table = replace(table, notes=(*table.notes, *notes))
+        return cls(model, estimator, table, labels, None, [], seconds, rows, request=request)
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What was found out on the way, and what the model cannot know about these rows."""
-        tags = self.estimator.__sidelight_tags__()
-        given = statements(self.model.knowledge) if tags.enforcement != "start" else []
-        given += ["bounds on their sizes"] if "sizes" in tags.knowledge else []
-        if self.labels is None or not given:
+        if self.labels is None:
             return self.data.notes
-        return (
-            *self.data.notes,
-            f"The clusters were found with {listed(given)}, but rows are assigned by their "
-            "features alone: those that the model was fitted to can get another cluster here.",
-        )
+        return (*self.data.notes, *notes_on_assignment(self.model, self.labels, self.X))
 
     def facts(self) -> dict[str, Any]:
         """Return what the model gives as plain values."""
@@ -99,10 +110,85 @@ class Applied(Outcome):
         classes = self.class_names
         return [size_table(self.sizes, classes), *class_lines(classes, self.sizes)]
 
+    @property
+    def gives(self) -> str:
+        """What the model gives, as a kind of file."""
+        return "features" if self.labels is None else "labels"
+
     def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         """Return what can be written; ``predicted`` is whatever the model gives."""
-        found = super().writers(spreadsheet_safe)
-        return {**found, "predicted": found["features" if self.labels is None else "labels"]}
+        found = {**super().writers(spreadsheet_safe), **self._own_writers(spreadsheet_safe)}
+        return {**found, "predicted": found[self.gives]}
+
+    def _own_writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
+        """Return what writes files of kinds that only some models have."""
+        return {}
+
+    def check_replaced(self, **outputs: Path) -> None:
+        """Refuse to replace a file of another kind, or about other rows, such as those of the fit.
+
+        That it is one that Sidelight wrote was found out before.
+        """
+        predicted = outputs["predicted"]
+        if not predicted.stat().st_size:
+            return
+        if not KINDS[self.gives].is_ours(predicted) or _ids_in(predicted) != _ids(
+            self.data.row_ids
+        ):
+            raise InvalidRequest(
+                f"{predicted} exists and holds something else than what the model gives for these "
+                "rows; name another file, or replace it with --force."
+            )
+
+
+def _ids(values: Iterable[Any]) -> list[str]:
+    """Return ids as texts, without the apostrophe of files for spreadsheets."""
+    return [str(value).removeprefix("'") for value in values]
+
+
+def _ids_in(path: Path) -> list[str]:
+    return _ids(column_texts(read_raw(path).column(ID)))
+
+
+def assign(model: Model, data: Table, rows: Any) -> tuple[Any, tuple[str, ...]]:
+    """Assign rows by the estimator of a model, and say what was found out on the way.
+
+    Parameters
+    ----------
+    model : Model
+        What :func:`load_model` returns.
+    data : Table
+        The rows as they were read.
+    rows : ndarray or csr_matrix
+        The rows as the estimator takes them.
+    """
+    if model.splits:
+        from sidelight.jobs._table._splits import predict_splits
+
+        return predict_splits(model, data, rows)
+    return model.estimator.predict(rows), tuple(getattr(model.preparer, "notes_", ()))
+
+
+def notes_on_assignment(model: Model, labels: Any, rows: Any) -> tuple[str, ...]:
+    """Return what a model cannot know about rows that it assigns, as a sentence.
+
+    Of the rows of the fit it is certain how many get another cluster.
+    """
+    tags = model.estimator.__sidelight_tags__()
+    given = statements(model.knowledge) if tags.enforcement != "start" else []
+    given += ["bounds on their sizes"] if "sizes" in tags.knowledge else []
+    found = model.given_by_fit(rows)
+    if found is not None:
+        n_others = int((found != labels).sum())
+        others = f"{n_others:,} of these {counted(len(labels), 'row')}, which the model was fitted "
+        others += f"to, {'gets' if n_others == 1 else 'get'} another cluster here."
+    else:
+        n_others = len(given)
+        others = "those that the model was fitted to can get another cluster here."
+    if not n_others:
+        return ()
+    why = f"The clusters were found with {listed(given)}, but rows" if given else "Rows"
+    return (f"{why} are assigned by their features alone: {others}",)
 
 
 #: What models of a kind make of rows, where it is not a cluster or features: "module:name".
@@ -110,6 +196,7 @@ APPLIED = {
     "classifier": "sidelight.jobs._table._classes:ClassesApplied",
     "categorizer": "sidelight.jobs.categorize._applied:CategoriesApplied",
     "alternative": "sidelight.jobs._table._splits:SplitsApplied",
+    "resolver": "sidelight.jobs.resolve._applied:EntitiesApplied",
 }
 
 
@@ -133,29 +220,16 @@ def apply_model(
     request : PredictRequest, default=None
         What was asked for, where a command did.
     """
-    estimator = model.estimator
-    kind = estimator.__sidelight_tags__().kind
-    is_map = kind == "embedding" or not hasattr(estimator, "predict")
-    if is_map and not hasattr(estimator, "transform"):
+    made: type[Applied] = Applied
+    if model.kind in APPLIED:
+        module, _, name = APPLIED[model.kind].partition(":")
+        made = getattr(importlib.import_module(module), name)
+    elif is_map(model) and not hasattr(model.estimator, "transform"):
         raise SidelightError(f"{model.method} can neither assign new rows nor map them.")
     table = data if isinstance(data, Table) else model.read(data, id_column=id_column)
-    start = time.perf_counter()
-    if is_map:
-        features = mapped_rows(estimator, model.preparer, table, partial(model.rows, table))
-        names = names_out(estimator, model.features_in)
-        seconds = time.perf_counter() - start
-        return Applied(model, estimator, table, None, features, names, seconds, request=request)
-    rows = model.rows(table)
-    if model.splits:
-        from sidelight.jobs._table._splits import predict_splits
+    return made.apply(model, table, request)
 
-        labels, notes = predict_splits(model, table, rows)
-    else:
-        labels, notes = estimator.predict(rows), getattr(model.preparer, "notes_", ())
-    seconds = time.perf_counter() - start
-    table = replace(table, notes=(*table.notes, *notes))
-    made: type[Applied] = Applied
-    if kind in APPLIED:
-        module, _, name = APPLIED[kind].partition(":")
-        made = getattr(importlib.import_module(module), name)
-    return made(model, estimator, table, labels, None, [], seconds, rows, request=request)
+
+def is_map(model: Model) -> bool:
+    """Whether a model makes features of rows, not labels."""
+    return model.kind == "embedding" or not hasattr(model.estimator, "predict")

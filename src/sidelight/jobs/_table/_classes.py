@@ -156,9 +156,13 @@ class ClassesApplied(Classified, Applied):
         """What was found out on the way."""
         return self.data.notes
 
-    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
-        own = self._class_writers(None, spreadsheet_safe)
-        return {**super().writers(spreadsheet_safe), **own, "predicted": own["classes"]}
+    @property
+    def gives(self) -> str:
+        """What the model gives, as a kind of file."""
+        return "classes"
+
+    def _own_writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
+        return self._class_writers(None, spreadsheet_safe)
 
     def _own_facts(self) -> dict[str, Any]:
         return {

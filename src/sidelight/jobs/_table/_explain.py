@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sidelight._words import counted, worded
+from sidelight._words import counted, listed, worded
 from sidelight.constraints.inner import own_ids
 from sidelight.exceptions import SidelightError
 from sidelight.explanation import Explanation, explain_clusters
 from sidelight.explanation.inner import probabilities_of
 from sidelight.io import Table, read_table
-from sidelight.io.inner import quoted, table_of_columns
+from sidelight.io.inner import ALTERNATIVE, quoted, table_of_columns
 from sidelight.jobs._table._classes import Classified
 from sidelight.jobs._table._features import IN_MEMORY
 from sidelight.jobs._table._model import Model
-from sidelight.jobs._table._run import Run
+from sidelight.jobs._table._run import Run, classes_of_clusters
 from sidelight.pictures.inner import class_codes, class_names
 from sidelight.preparation import TablePreparer, TypedColumn
 from sidelight.preparation.inner import as_source
@@ -38,9 +38,10 @@ def explain(model: Any, table: Any = None, *, ids: Sequence[Any] | None = None) 
     Parameters
     ----------
     model : Run, Model, fitted clusterer, fitted Pipeline, or array-like of labels
-        What says which row is in which cluster. A saved :class:`~sidelight.jobs.Model` assigns the
-        rows of the table; a :class:`~sidelight.jobs.Run`, an estimator and a pipeline are asked for
-        the clusters of the rows that they were fitted to (``labels_``), in the same order.
+        What says which row is in which cluster. A saved :class:`~sidelight.jobs.Model` knows the
+        rows of its fit again, which have the clusters that were found, and assigns others; a
+        :class:`~sidelight.jobs.Run`, an estimator and a pipeline are asked for the clusters of the
+        rows that they were fitted to (``labels_``), in the same order.
     table : data frame, Arrow table, Table, path-like or array, default=None
         The table with the columns as people have them; only a :class:`~sidelight.jobs.Run` knows
         its own.
@@ -127,37 +128,58 @@ def _of_run(run: Run, table: Any) -> _Found:
 
 
 def _of_model(model: Model, table: Any) -> _Found:
-    from sidelight.jobs._table._applied import Applied
-
-    estimator = model.estimator
-    if not hasattr(estimator, "predict"):
+    estimator, kind = model.estimator, model.kind
+    if kind == "resolver":
         raise SidelightError(
-            f"{model.method} cannot assign rows to its clusters again; "
+            f"{model.method} finds entities, many of them of few references: there are no clusters "
+            "to explain. "
             + worded(
-                "explain the Run that run() returns.",
-                "`sidelight cluster DATA --report report.html` explains them when they are found.",
+                "The result of run() shows how entities came about.",
+                "`sidelight resolve REFERENCES --report report.html` shows how they came about.",
             )
         )
     data = model.read(table) if isinstance(table, str | os.PathLike) else _table_for(model, table)
     X = model.rows(data if model.preparer is not None else _plain(data, model.feature_names))
-    labels = estimator.predict(X)
-    columns, notes = _typed(model.preparer, data)
-    if estimator.__sidelight_tags__().kind == "classifier":
+    labels, notes = _assigned(model, data, X)
+    columns, more = _typed(model.preparer, data)
+    names = {} if kind == "classifier" else classes_of_clusters(estimator)
+    if kind == "classifier":
         classes = class_names(estimator)
-        labels = class_codes(labels, classes)
-        chances = probabilities_of(estimator, X, labels)
-        notes = (*data.notes, CLASSES, *notes)
-        return _Found(data, columns, labels, X, chances, _by_code(classes), notes)
-    applied = Applied(model, estimator, data, labels, None, [], 0.0)
-    return _Found(
-        data,
-        columns,
-        labels,
-        X,
-        probabilities_of(estimator, X, labels),
-        applied.class_names,
-        (*applied.notes, *notes),
-    )
+        labels, names = class_codes(labels, classes), _by_code(classes)
+        notes = (CLASSES, *notes)
+    chances = probabilities_of(estimator, X, labels)
+    return _Found(data, columns, labels, X, chances, names, (*data.notes, *notes, *more))
+
+
+def _assigned(model: Model, data: Table, X: Any) -> tuple[Any, tuple[str, ...]]:
+    """Clusters or classes of rows by a saved model, and what has to be said about them.
+
+    The very rows of the fit have what the fit gave them, so that the same clusters are explained
+    as were found.
+    """
+    from sidelight.jobs._table._applied import assign, notes_on_assignment
+
+    notes: tuple[str, ...] = ()
+    labels = model.given_by_fit(X)
+    if labels is None:
+        if not hasattr(model.estimator, "predict"):
+            raise SidelightError(
+                f"{model.method} cannot assign rows to its clusters again; these are not the rows "
+                "that it was fitted to. "
+                + worded(
+                    "Explain the Run that run() returns.",
+                    "`sidelight cluster DATA --report report.html` explains clusters when they are "
+                    "found.",
+                )
+            )
+        labels, notes = assign(model, data, X)
+        notes += notes_on_assignment(model, labels, X)
+    if not model.splits:
+        return labels, notes
+    first, *others = [f"{ALTERNATIVE}{n}" for n in range(1, len(model.splits) + 1)]
+    if others:
+        notes += (f"The clusters of {first} are explained; the model also holds {listed(others)}.",)
+    return labels[:, 0], notes
 
 
 def _by_code(classes: Sequence[str]) -> dict[str, str]:
@@ -178,11 +200,9 @@ def _of_estimator(model: Any, table: Any, data: Table) -> _Found:
     _check_rows(data, len(labels), name)
     preparer = next((step for step in steps if isinstance(step, TablePreparer)), None)
     columns, notes = _typed(preparer, data if preparer is None else table)
-    classes = enumerate(getattr(last, "cluster_names_", ()))
-    names = {str(cluster): str(one) for cluster, one in classes if one is not None}
     X = _as_features(last, seen)
     chances = None if X is None else probabilities_of(last, seen, labels)
-    return _Found(data, columns, labels, X, chances, names, notes)
+    return _Found(data, columns, labels, X, chances, classes_of_clusters(last), notes)
 
 
 def _of_labels(labels: Any, data: Table) -> _Found:

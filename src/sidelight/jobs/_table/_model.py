@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import os
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from sidelight import __version__, catalog
 from sidelight.constraints import Constraints
@@ -49,6 +52,10 @@ HARMLESS = (
 )
 
 
+#: What resolvers say about the pairs of their references.
+OF_THE_FIT = ("pairs_", "merges_", "blocking_", "_scorer", "_outcome")
+
+
 @dataclass(frozen=True, eq=False)
 class Model:
     """A fitted estimator with all that new rows need.
@@ -77,6 +84,11 @@ class Model:
     avoided : dict of str to bool, or None
         Columns of known splits that the splits differ from, and whether they hold numbers; None
         where known splits came from elsewhere, so that new rows have none.
+    fit_rows : str
+        Digest of the rows of the fit, by which they are known again; empty for maps and the like.
+    roles : dict of str to str
+        Columns that are no features and that new rows may have too, by what they say: ``groups``
+        and ``sources`` of references.
     """
 
     estimator: Any
@@ -89,6 +101,25 @@ class Model:
     label_column: str | None = None
     splits: list[Any] = field(default_factory=list)
     avoided: dict[str, bool] | None = None
+    fit_rows: str = ""
+    roles: dict[str, str] = field(default_factory=dict)
+
+    def given_by_fit(self, X: Any) -> Any:
+        """Return clusters or classes that the fit gave to its rows; None for any other rows.
+
+        What is known about rows, and bounds on sizes, count for the rows of a fit only. Several
+        splits have a column each.
+        """
+        if not self.fit_rows or rows_digest(X) != self.fit_rows:
+            return None
+        if self.splits:
+            return np.column_stack([one.labels_ for one in self.splits])
+        return fit_labels(self.estimator)
+
+    @property
+    def kind(self) -> str:
+        """Kind of the estimator, out of :data:`sidelight.tags.KINDS`."""
+        return str(self.estimator.__sidelight_tags__().kind)
 
     @property
     def features_in(self) -> list[str]:
@@ -98,7 +129,7 @@ class Model:
     def read(self, path: str | os.PathLike[str], *, id_column: str | None = None) -> Table:
         """Read a table in the way the data of the model was read."""
         file = check_readable(path)
-        is_prepared = isinstance(self.preparer, FROM_TABLES)
+        is_prepared = isinstance(self.preparer, FROM_TABLES) or self.kind == "resolver"
         if isinstance(self.preparer, BinaryPreparer) and self.preparer.long is not None:
             return self.preparer.read_long(file)
         if table_format(file) == "libsvm":
@@ -136,6 +167,8 @@ class Model:
 
     def rows(self, data: Table) -> Any:
         """Return the rows of a table as the estimator takes them."""
+        if self.kind == "resolver":
+            return columns_of(data, self.feature_names)
         X = data.X
         if data.zero_based is not None and X.shape[1] < len(self.feature_names):
             X = X.copy()  # the file mentions no feature beyond the last that occurs in it
@@ -153,6 +186,28 @@ class Model:
         known |= {self.label_column, *(self.avoided or ())}
         new = [name for name in names if name not in known]
         return [f"Not used, since the model was fitted without: {quoted(new)}."] if new else []
+
+
+def columns_of(data: Table, names: Sequence[str]) -> Any:
+    """Return columns of any type as an Arrow table, as resolvers read them."""
+    import pyarrow as pa
+
+    columns: Any = data.columns
+    return pa.table({name: columns.column(name) for name in names})
+
+
+def fit_labels(estimator: Any) -> Any:
+    """Return clusters or classes that an estimator gave to the rows of its fit; None without."""
+    return getattr(estimator, "transduction_", getattr(estimator, "labels_", None))
+
+
+def rows_digest(X: Any) -> str:
+    """Return a digest of rows as an estimator takes them."""
+    parts = [X.indptr, X.indices, X.data] if hasattr(X, "indptr") else [np.asarray(X)]
+    found = hashlib.blake2b(str(X.shape).encode(), digest_size=16)
+    for part in parts:
+        found.update(np.ascontiguousarray(part).data)
+    return found.hexdigest()
 
 
 def names_in(preparer: Any, names: Sequence[str]) -> list[str]:
@@ -205,6 +260,7 @@ def _for_new_rows(estimator: Any) -> Any:
     }
     if hasattr(estimator, "updates_"):  # of every row that came
         records["updates_"] = []
+    records |= dict.fromkeys(name for name in OF_THE_FIT if hasattr(estimator, name))
     if not records:
         return estimator
     lighter = copy.copy(estimator)

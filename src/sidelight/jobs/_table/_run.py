@@ -24,7 +24,14 @@ from sidelight.io.inner import fill_labels, fill_table
 from sidelight.jobs._outputs import PathLike
 from sidelight.jobs._parts import preparation_lines
 from sidelight.jobs._result import Result
-from sidelight.jobs._table._model import Model, fill_model, mapped_rows, names_in, used_columns
+from sidelight.jobs._table._model import (
+    Model,
+    fill_model,
+    mapped_rows,
+    names_in,
+    rows_digest,
+    used_columns,
+)
 from sidelight.preparation import TablePreparer
 from sidelight.report.inner import Told
 
@@ -137,6 +144,12 @@ class Prepared:
         return Run
 
 
+def classes_of_clusters(estimator: Any) -> dict[str, str]:
+    """Return the class that a cluster stands for, by the name of the cluster, where labels tell."""
+    names = enumerate(getattr(estimator, "cluster_names_", ()))
+    return {str(cluster): str(name) for cluster, name in names if name is not None}
+
+
 class Outcome(Result):
     """Rows with their clusters or new features, and ways to write them."""
 
@@ -160,8 +173,7 @@ class Outcome(Result):
     @property
     def class_names(self) -> dict[str, str]:
         """Class that a cluster stands for, by the name of the cluster, where labels tell."""
-        names = enumerate(getattr(self.estimator, "cluster_names_", ()))
-        return {str(cluster): str(name) for cluster, name in names if name is not None}
+        return classes_of_clusters(self.estimator)
 
     def fitted(self, *names: str) -> dict[str, Any]:
         """Return what the estimator found, by name; None for what it has not."""
@@ -303,6 +315,7 @@ class Fitted(Reported, Prepared):
             feature_names=used_columns(self.preparer, data.feature_names),
             id_column=data.id_column,
             zero_based=data.zero_based,
+            fit_rows="" if self.labels is None else rows_digest(self.X),
             **own,
         )
 

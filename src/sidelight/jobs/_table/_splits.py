@@ -67,9 +67,14 @@ class SplitsApplied(Applied):
             for part in ((Strong(name),), size_table(sizes, {}))
         ]
 
-    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
+    @property
+    def gives(self) -> str:
+        """What the model gives, as a kind of file."""
+        return "splits"
+
+    def _own_writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
         fill = partial(fill_splits, self.data, self.labels, spreadsheet_safe=spreadsheet_safe)
-        return {"splits": fill, "predicted": fill}
+        return {"splits": fill}
 
 
 def predict_splits(model: Model, data: Table, rows: Any) -> tuple[Array, tuple[str, ...]]:

@@ -100,6 +100,10 @@ class CategoriesApplied(Applied):
             columns[f"{RANKED[3]}{behind}"] = np.array(reasons, dtype=str)
         return columns
 
-    def writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
-        fill = writer_of(self.rows, spreadsheet_safe)
-        return {**super().writers(spreadsheet_safe), "ranked": fill, "predicted": fill}
+    @property
+    def gives(self) -> str:
+        """What the model gives, as a kind of file."""
+        return "ranked"
+
+    def _own_writers(self, spreadsheet_safe: bool) -> dict[str, Callable[[Path], None]]:
+        return {"ranked": writer_of(self.rows, spreadsheet_safe)}

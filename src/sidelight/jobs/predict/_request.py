@@ -26,6 +26,7 @@ REQUEST = PredictRequest
 OUTPUTS = {
     "predicted": main_output(
         "Where to write what the model gives: id and cluster, class and probabilities, ranked "
-        "categories and why, or coordinates (.csv, .xlsx, .parquet; coordinates also .npy)."
+        "categories and why, entity and others that match, or coordinates (.csv, .xlsx, .parquet; "
+        "coordinates also .npy)."
     )
 }

@@ -180,6 +180,7 @@ REQUEST = ResolveRequest
 OUTPUTS = {
     "entities": main_output(f"Where to write id and entity ({TABLES})."),
     "report": REPORT,
+    "model": outfile("Where to keep the model for new references (.skops).", "--save"),
     "doubtful": outfile(
         f"Where to write the pairs nearest to the threshold ({TABLES}), which "
         "`sidelight ask REFERENCES --pairs` asks about."

@@ -12,7 +12,6 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight._words import worded
-from sidelight.constraints import Relations
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import Table
 from sidelight.io.inner import (
@@ -37,6 +36,7 @@ from sidelight.jobs._method import (
 from sidelight.jobs._result import writer_of
 from sidelight.jobs._table._features import raw_columns
 from sidelight.jobs._table._knowledge import read_knowledge
+from sidelight.jobs._table._model import Model, columns_of, fill_model
 from sidelight.jobs.resolve._facts import doubtful_pairs
 from sidelight.jobs.resolve._request import ResolveRequest
 from sidelight.pictures.inner import ResolutionCurve, curve_of, threshold_of
@@ -152,7 +152,31 @@ class ResolveRun(GraphRun):
             **super().writers(spreadsheet_safe),
             "entities": writer_of(self._entity_columns, spreadsheet_safe),
             "doubtful": writer_of(self._doubtful_columns, spreadsheet_safe),
+            "model": self._fill_model,
         }
+
+    def _fill_model(self, path: Path) -> None:
+        estimator, names = self.estimator, self.table.column_names
+        functions = [name for name, how in estimator.comparisons_.items() if callable(how.kind)]
+        if functions:
+            raise SidelightError(
+                f"The column {functions[0]!r} is compared by a function, which no file can keep; "
+                "in Python, pickle the estimator."
+            )
+        roles = {"groups": self.request.groups, "sources": self.request.sources}
+        keys = [] if isinstance(estimator.blocking, str) else estimator.blocking or []
+        used = dict.fromkeys((*estimator.comparisons_, *_key_columns(keys, names)))
+        model = Model(
+            estimator=estimator,
+            preparer=None,
+            method=self.method.name,
+            feature_names=list(used),
+            id_column=self.data.id_column,
+            zero_based=None,
+            knowledge={kind: n for kind, n in self.knowledge.counts.items() if n},
+            roles={role: name for role, name in roles.items() if name is not None},
+        )
+        fill_model(model, path)
 
     def _entity_columns(self) -> dict[str, Any]:
         return {ID: self.data.row_ids, ENTITY: np.asarray(self.labels)}
@@ -224,7 +248,7 @@ def _fit(
 ) -> float:
     fit_params: dict[str, Any] = {}
     if groups is not None:
-        fit_params["relations"] = Relations.from_groups(groups)
+        fit_params["relations"] = groups
     if sources is not None:
         fit_params["sources"] = sources
     return timed_fit(method, estimator, table, constraints=knowledge, **fit_params)
@@ -232,8 +256,6 @@ def _fit(
 
 def _read(request: ResolveRequest) -> tuple[Table, Any, Any, Any]:
     """Read the references, their columns to compare as Arrow, groups and sources."""
-    import pyarrow as pa
-
     special = [name for name in (request.groups, request.sources) if name is not None]
     _check_roles(request, special)
     data = read_columns(
@@ -244,9 +266,8 @@ def _read(request: ResolveRequest) -> tuple[Table, Any, Any, Any]:
         columns=_named_columns(request),
         drop=tuple(dict.fromkeys((*request.drop, *special))),
     )
-    columns: Any = data.columns
-    table = pa.table({name: columns.column(name) for name in data.feature_names})
-    columns = raw_columns(request.data, special)
+    table = columns_of(data, data.feature_names)
+    columns: Any = raw_columns(request.data, special)
     groups, sources = (
         None if name is None else label_values(columns.column(name))
         for name in (request.groups, request.sources)
@@ -262,13 +283,15 @@ def _named_columns(request: ResolveRequest) -> list[str] | None:
         header = column_names(check_readable(request.data))
     else:
         header = list(as_source(request.data).columns.names)
-    keys = [key if isinstance(key, str) else None for key in _flat(request.blocking)]
-    of_keys = [key if key in header else key.rpartition(":")[0] for key in keys if key]
-    return list(dict.fromkeys((*request.compare, *(name for name in of_keys if name in header))))
+    return list(dict.fromkeys((*request.compare, *_key_columns(request.blocking, header))))
 
 
-def _flat(keys: Sequence[Any]) -> list[Any]:
-    return [one for key in keys for one in (key if isinstance(key, tuple | list) else (key,))]
+def _key_columns(keys: Sequence[Any], header: Sequence[str]) -> list[str]:
+    """Return the columns that make keys of blocking."""
+    single = [one for key in keys for one in (key if isinstance(key, tuple | list) else (key,))]
+    texts = [key for key in single if isinstance(key, str)]
+    of_keys = [key if key in header else key.rpartition(":")[0] for key in texts]
+    return [name for name in of_keys if name in header]
 
 
 def _check_roles(request: ResolveRequest, special: Sequence[str]) -> None:

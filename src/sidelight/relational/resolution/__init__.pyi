@@ -1,3 +1,4 @@
+from ._assigned import AssignedReferences as AssignedReferences
 from ._attribute import AttributeResolution as AttributeResolution
 from ._blocking import BlockingReport as BlockingReport
 from ._collective import CollectiveResolution as CollectiveResolution

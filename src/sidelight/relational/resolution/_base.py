@@ -17,14 +17,19 @@ from sidelight._fit.parameters import (
 )
 from sidelight._progress import stage_progress
 from sidelight._typing import Array, FloatArray, IntArray
+from sidelight._words import listed
 from sidelight.base import Clusterer
 from sidelight.base.inner import not_defined
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
-from sidelight.relational.resolution._blocking import candidate_pairs
-from sidelight.relational.resolution._candidates import CandidatePairs
+from sidelight.relational.resolution._assigned import AssignedReferences, assign_references
+from sidelight.relational.resolution._blocking import CandidatePairs, candidate_pairs
 from sidelight.relational.resolution._problem import (
+    Memory,
     Problem,
+    compared_columns,
+    exclusive_codes,
+    keys_of,
     make_rules,
     numbered,
     read_hyperedges,
@@ -34,6 +39,8 @@ from sidelight.relational.resolution._references import (
     References,
     check_several_columns,
     has_texts,
+    is_table,
+    like,
     read_numbers,
     read_table,
 )
@@ -153,6 +160,11 @@ class _Resolver(Clusterer):
         )
         self.comparisons_ = dict(scorer.comparisons)
         self._scorer = scorer
+        apart = relations if self.distinct else None
+        self._memory = Memory(
+            compared_columns(references, scorer.columns, self.blocking),
+            *exclusive_codes(sources, apart, references.n, X, whose="the first"),
+        )
         return Problem(
             references,
             scorer,
@@ -212,6 +224,90 @@ class _Resolver(Clusterer):
         pairs = np.column_stack([np.atleast_1d(i), np.atleast_1d(j)]).astype(np.int64)
         self._check_positions(pairs)
         return self._scorer.combine(self._scorer.score(pairs))
+
+    def assign(
+        self,
+        X: Any,
+        *,
+        constraints: Constraints | None = None,
+        relations: Any = None,
+        sources: Any = None,
+    ) -> AssignedReferences:
+        """Find the entities of references that come after the fit; old entities stay as they are.
+
+        A new reference gets the entity of the reference of the fit that is most similar to it, at
+        the threshold or above. Those that are similar to none are compared with each other: they
+        get the entity of a new reference that has one, or a new one together. The most similar
+        pairs are joined first, except where that would put together what something keeps apart. A
+        new reference can be similar to two entities, which a fit to all references would perhaps
+        join: this is in ``also`` of what is returned.
+
+        Pairs are compared as in the fit, by the same columns, scales and keys; the references of
+        the fit alone tell how rare a word is. Nothing is known about relations of new and old
+        references: attributes decide. A reference that has the id and all values of one of the fit
+        is that reference.
+
+        Parameters
+        ----------
+        X : table or array of shape (n_samples, n_features)
+            The new references, with the columns that are compared or make keys.
+        constraints : Constraints, default=None
+            New references that are, or are not, the same entity.
+        relations : array of shape (n_samples,), list of lists, Relations or None, default=None
+            New references that occur together, and are different entities where ``distinct``. A
+            hyper-edge of the fit is known again by its name, if it has one: one value per
+            reference, such as its paper, or the keys of a mapping.
+        sources : array of shape (n_samples,), default=None
+            Source of every new reference; those of one source, the references of the fit among
+            them, are all different entities.
+
+        Returns
+        -------
+        found : AssignedReferences
+            Entities, similarities, and other entities that a reference is similar to.
+        """
+        check_is_fitted(self)
+        new = self._read_again(X)
+        known = self._validate_knowledge(constraints, None, new.n, X)
+        if new.ids is None and known.ids is not None:
+            new = References(new.n, new.columns, known.ids)
+        read_sources(sources, new.n, X)
+        apart = relations if self.distinct else None
+        codes = exclusive_codes(sources, apart, new.n, X, whose="the new")
+        return assign_references(self, new, known, *codes)
+
+    def _read_again(self, X: Any) -> References:
+        """Read later references, in the columns that the fit compared or made keys of."""
+        if any(callable(key) for key in keys_of(self.blocking)):
+            raise SidelightError(
+                "Keys of blocking that are functions are not known again for references that come "
+                'after the fit; give keys by name, as in blocking=("name:prefix3",).'
+            )
+        check_several_columns(X)
+        if is_table(X) or has_texts(X):
+            found = read_table(X)
+        else:
+            names = getattr(self, "feature_names_in_", None)
+            rows: Any = self._check_rows(X, reset=False)
+            found = read_numbers(rows, names, X)
+        fitted = self._memory.references.columns
+        lacking = [name for name in fitted if name not in found.columns]
+        if lacking:
+            raise SidelightError(
+                f"The references have no column{'s'[: len(lacking) > 1]} "
+                f"{listed([repr(name) for name in lacking])}, which the fit compared; they have "
+                f"{listed([repr(name) for name in found.columns])}."
+            )
+        columns = {name: like(found.columns[name], column) for name, column in fitted.items()}
+        return References(found.n, columns, found.ids)
+
+    def _threshold_of_fit(self) -> float:
+        """Threshold that pairs with later references are compared with."""
+        return float(self.threshold)
+
+    def _without_relations(self, attribute: FloatArray) -> FloatArray:
+        """Similarity of pairs of which only the attributes are known."""
+        return attribute
 
     def _check_positions(self, pairs: IntArray) -> None:
         n = len(self.labels_)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sidelight._kernels.relational.resolution.blocking import window_pairs
-from sidelight._typing import Array, IntArray
+from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted, worded
 from sidelight.constraints.inner import as_codes, plain
 from sidelight.exceptions import SidelightError
@@ -99,6 +99,51 @@ class BlockingReport:
                 f"  {key}={value}: {counted(int(size), 'reference')}, {counted(int(pairs), 'pair')}"
             )
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class CandidatePairs:
+    """Pairs of references that blocking keeps.
+
+    Attributes
+    ----------
+    pairs : ndarray of shape (m, 2), int64
+        Positions ``i < j``, sorted, each once.
+    similarity : ndarray of shape (m,), float64
+        Similarity of the attributes in [0, 1]: the weighted mean of the parts that are there.
+    parts : ndarray of shape (m, n_columns), float64
+        Similarity by column, NaN where one of the two has no value.
+    columns : tuple of str
+        Names of the columns.
+    blocking : BlockingReport
+        How the pairs were found.
+    """
+
+    pairs: IntArray
+    similarity: FloatArray
+    parts: FloatArray
+    columns: tuple[str, ...]
+    blocking: BlockingReport
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def find(self, pairs: Array, n: int) -> IntArray:
+        """Place of every pair ``i < j`` among the candidates, -1 for pairs that are none.
+
+        Parameters
+        ----------
+        pairs : ndarray of shape (p, 2)
+            Pairs to look up.
+        n : int
+            Number of references.
+        """
+        key = self.pairs[:, 0] * n + self.pairs[:, 1]
+        wanted = pairs[:, 0] * n + pairs[:, 1]
+        place = np.searchsorted(key, wanted)
+        inside = place < len(key)
+        inside[inside] = key[place[inside]] == wanted[inside]
+        return np.where(inside, place, -1)
 
 
 def candidate_pairs(

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from sidelight._fit.parameters import estimator
 from sidelight._kernels.relational.resolution.joining import join_in_order
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.relational.resolution._base import _Resolver
-from sidelight.relational.resolution._problem import Problem
+from sidelight.relational.resolution._problem import Problem, both_ways
 
 
 @estimator
@@ -76,7 +75,7 @@ def close(problem: Problem, similarity: FloatArray, joined: Array) -> tuple[Arra
     kept = np.flatnonzero(joined)
     order = kept[np.argsort(-similarity[kept], kind="stable")]
     exclusive = problem.exclusive
-    conflicts = _adjacency(problem.conflicts, problem.n_nodes)
+    conflicts = both_ways(problem.conflicts, problem.n_nodes)
     parent, used = join_in_order(
         problem.node[problem.candidates.pairs[order]],
         exclusive.indptr.astype(np.int64),
@@ -86,10 +85,3 @@ def close(problem: Problem, similarity: FloatArray, joined: Array) -> tuple[Arra
         conflicts.indices.astype(np.int64),
     )
     return parent[problem.node], order[used]
-
-
-def _adjacency(pairs: IntArray, n: int) -> sparse.csr_array:
-    """Pairs of nodes in both directions."""
-    ends = np.concatenate([pairs, pairs[:, ::-1]])
-    ones = np.ones(len(ends), np.int8)
-    return sparse.csr_array((ones, (ends[:, 0], ends[:, 1])), shape=(n, n))

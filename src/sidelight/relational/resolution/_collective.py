@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import Auto, FiniteNonNegative, Share, Whole, estimator
-from sidelight._typing import Array
+from sidelight._typing import Array, FloatArray
 from sidelight.exceptions import SidelightError
 from sidelight.relational.resolution._base import _Resolver
 from sidelight.relational.resolution._collective_merges import (
@@ -224,6 +224,14 @@ class CollectiveResolution(_Resolver):
         self.n_iter_, self.converged_ = max(len(merges), 1), ended.converged
         self._outcome = outcome_of(ended, merges, problem.references, problem.scorer.columns)
         self._set_labels(ended.root(), problem)
+
+    def _threshold_of_fit(self) -> float:
+        return float(self.threshold_)
+
+    def _without_relations(self, attribute: FloatArray) -> FloatArray:
+        """Similarity of references without neighbors, as far as nothing is known about any."""
+        alpha = self.relational_share_
+        return (1 - alpha) * attribute + alpha * float(self.isolated)
 
     def labels_at(self, threshold: float) -> Array:
         """Labels that a fit with a higher threshold has, without a fit.

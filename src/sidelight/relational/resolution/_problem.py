@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +19,11 @@ from sidelight.constraints.inner import (
     check_one_index,
     own_ids,
     plain,
+    text_of,
 )
 from sidelight.exceptions import ConstraintWarning, SidelightError, UnusedKnowledge
-from sidelight.relational.resolution._candidates import CandidatePairs
-from sidelight.relational.resolution._references import References
+from sidelight.relational.resolution._blocking import CandidatePairs
+from sidelight.relational.resolution._references import ReferenceColumn, References
 from sidelight.relational.resolution._similarities import Scorer
 
 
@@ -131,6 +132,18 @@ def _as_hyperedges(given: Any, n: int, X: Any) -> Relations:
     return Relations.from_groups(plain(given))
 
 
+def names_of_hyperedges(given: Any, n: int, X: Any) -> Array | None:
+    """Names by which hyper-edges are known again in another table; None where they have none.
+
+    One value per reference names them, as do the keys of a mapping and words of Relations.
+    """
+    names = _as_hyperedges(given, n, X).hyperedge_names
+    if isinstance(given, Mapping) or names.dtype.kind == "U":
+        return names
+    is_object = isinstance(given, Relations) or sparse.issparse(given) or hasattr(given, "adj")
+    return None if is_object or _is_list_of_sets(given) or np.ndim(given) != 1 else names
+
+
 def _is_list_of_sets(given: Any) -> bool:
     """Whether a list holds sets of references, not one value per reference."""
     sets = list | tuple | set | frozenset | np.ndarray
@@ -233,9 +246,134 @@ def _warn_of_joined_members(
         )
 
 
+def both_ways(pairs: IntArray, n: int) -> sparse.csr_array:
+    """Pairs of nodes in both directions."""
+    ends = np.concatenate([pairs, pairs[:, ::-1]])
+    ones = np.ones(len(ends), np.int8)
+    return sparse.csr_array((ones, (ends[:, 0], ends[:, 1])), shape=(n, n))
+
+
 def numbered(labels: Array) -> Array:
     """Labels as int32, numbered by their first appearance."""
     _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int32)
     rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
     return rank[codes]
+
+
+class Memory:
+    """What a resolver keeps of the references of its fit, for those that come later.
+
+    Texts are kept as letters and the ends of the texts where it is written, so that a file holds
+    plain arrays only.
+
+    Parameters
+    ----------
+    references : References
+        The references, with the columns that are compared or make keys.
+    rows, names : ndarray
+        Codes that only one reference of an entity may have; see :func:`exclusive_codes`.
+    """
+
+    def __init__(self, references: References, rows: IntArray, names: Array) -> None:
+        self.references, self.rows, self.names = references, rows, names
+
+    def __getstate__(self) -> dict[str, Any]:
+        ids, columns = self.references.ids, self.references.columns.values()
+        return {
+            "n": self.references.n,
+            "ids": None if ids is None else _packed([text_of(one) for one in ids.tolist()]),
+            "columns": [
+                {
+                    "name": column.name,
+                    "kind": column.kind,
+                    "codes": column.codes.astype(np.int32),
+                    "values": _packed(column.values) if column.kind == "text" else column.values,
+                }
+                for column in columns
+            ],
+            "rows": self.rows,
+            "names": _packed(self.names),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        columns = {
+            one["name"]: ReferenceColumn(
+                one["name"],
+                one["kind"],
+                one["codes"].astype(np.int64),
+                _unpacked(one["values"]) if one["kind"] == "text" else one["values"],
+            )
+            for one in state["columns"]
+        }
+        ids = None if state["ids"] is None else _unpacked(state["ids"])
+        self.references = References(state["n"], columns, ids)
+        self.rows, self.names = state["rows"], _unpacked(state["names"])
+
+
+def keys_of(blocking: Any) -> list[Any]:
+    """Keys of blocking one by one, those that have to agree among them."""
+    if blocking is None or isinstance(blocking, str):
+        return []
+    return [one for key in blocking for one in (key if isinstance(key, tuple | list) else (key,))]
+
+
+def compared_columns(references: References, compared: Sequence[str], blocking: Any) -> References:
+    """References with the columns that are compared or make keys."""
+    names = {*compared}
+    for key in keys_of(blocking):
+        if isinstance(key, str):
+            names.add(key if key in references.columns else key.rpartition(":")[0])
+    columns = {name: one for name, one in references.columns.items() if name in names}
+    return References(references.n, columns, references.ids)
+
+
+def _packed(texts: Sequence[str] | Array) -> dict[str, Array]:
+    letters = [str(text).encode() for text in texts]
+    ends = np.cumsum([len(text) for text in letters], dtype=np.int64)
+    return {"letters": np.frombuffer(b"".join(letters), np.uint8), "ends": ends}
+
+
+def _unpacked(packed: dict[str, Array]) -> Array:
+    letters, ends = packed["letters"].tobytes(), packed["ends"].tolist()
+    texts = np.empty(len(ends), dtype=object)
+    texts[:] = [letters[start:end].decode() for start, end in zip([0, *ends], ends, strict=False)]
+    return texts
+
+
+def exclusive_codes(
+    sources: Any, relations: Any, n: int, X: Any, *, whose: str
+) -> tuple[IntArray, Array]:
+    """Codes that only one reference of an entity may have: sources, and hyper-edges.
+
+    Hyper-edges without a name are those of ``whose`` references alone.
+
+    Returns
+    -------
+    rows : ndarray of int64
+        References.
+    names : ndarray of str objects
+        A code of each.
+    """
+    rows, names = [np.empty(0, np.int64)], [np.empty(0, dtype=object)]
+    classes = None if sources is None else as_codes(plain(sources), n, "sources")
+    if classes is not None:
+        placed = np.flatnonzero(classes.codes >= 0)
+        rows.append(placed)
+        names.append(_worded("source", classes.names)[classes.codes[placed]])
+    incidence = read_hyperedges(relations, n, X)
+    if incidence.shape[1]:
+        entries = incidence.tocoo()
+        titles = _worded(f"hyper-edge of {whose} references", np.arange(incidence.shape[1]))
+        known = names_of_hyperedges(relations, n, X)
+        if known is not None:
+            titles[: len(known)] = _worded("hyper-edge", known)
+        rows.append(entries.row.astype(np.int64))
+        names.append(titles[entries.col])
+    return np.concatenate(rows), np.concatenate(names)
+
+
+def _worded(kind: str, names: Array) -> Array:
+    found = np.empty(len(names), dtype=object)
+    found[:] = [f"{kind} {text_of(name)}" for name in names.tolist()]
+    return found

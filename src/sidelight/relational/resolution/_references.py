@@ -31,17 +31,21 @@ class ReferenceColumn:
         Which of the values each reference has, -1 where it has none.
     values : ndarray
         Different values in increasing order: texts, or numbers.
+    n_counted : int or None
+        How many of the first references tell how common a value is; None for all.
     """
 
     name: str
     kind: Literal["text", "number", "date"]
     codes: IntArray
     values: Array
+    n_counted: int | None = None
 
     @property
     def counts(self) -> IntArray:
-        """Number of references with each value."""
-        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.values))
+        """Number of the counted references with each value."""
+        codes = self.codes[: self.n_counted]
+        return np.bincount(codes[codes >= 0], minlength=len(self.values))
 
     def texts(self) -> Array:
         """The different values as texts."""
@@ -147,6 +151,44 @@ def read_table(X: Any) -> References:
     if n == 0:
         raise SidelightError("Found a table with 0 sample(s); at least one row is needed.")
     return References(n, columns, own_ids(X))
+
+
+def is_table(X: Any) -> bool:
+    """Whether a user's table names its columns."""
+    return isinstance(X, Mapping) or _is_arrow(X) or _is_frame(X)
+
+
+def like(column: ReferenceColumn, fitted: ReferenceColumn) -> ReferenceColumn:
+    """A column of a later table with values of the kind that the column of the fit has.
+
+    Raises
+    ------
+    SidelightError
+        If it holds texts where the fit had numbers or dates.
+    """
+    if column.kind == fitted.kind:
+        return column
+    if fitted.kind == "text":
+        values, codes = np.unique(column.texts().astype(str), return_inverse=True)
+        of_rows = np.append(codes, -1)[column.codes]
+        return ReferenceColumn(column.name, "text", of_rows, values.astype(object))
+    if not len(column.values):  # nothing but gaps
+        return ReferenceColumn(column.name, fitted.kind, column.codes, np.empty(0))
+    if fitted.kind == "date" and column.kind == "text":
+        return days_of_texts(column)
+    raise SidelightError(
+        f"The column {column.name!r} held {fitted.kind}s in the fit, and now holds "
+        f"{column.kind}s such as {text_of(column.values[0])!r}."
+    )
+
+
+def appended(old: ReferenceColumn, new: ReferenceColumn) -> ReferenceColumn:
+    """The values of some references, and behind them those of others."""
+    every = np.concatenate([old.values, new.values])
+    values, place = np.unique(every, return_inverse=True)
+    first, second = place[: len(old.values)], place[len(old.values) :]
+    codes = [np.append(first, -1)[old.codes], np.append(second, -1)[new.codes]]
+    return ReferenceColumn(old.name, old.kind, np.concatenate(codes), values)
 
 
 def _columns_of(X: Any) -> dict[str, Any]:
