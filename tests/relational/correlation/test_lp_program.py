@@ -144,7 +144,9 @@ def test_highs_and_or_tools_live_in_one_process():
     """Both wheels may bring a shared library of HiGHS, of which a process loads only one."""
     from ortools.sat.python import cp_model
 
-    assert cp_model.CpSolver().Solve(cp_model.CpModel()) == cp_model.OPTIMAL
+    solver = cp_model.CpSolver()
+    solver.parameters.catch_sigint_signal = False  # which would end later tests of Ctrl-C
+    assert solver.Solve(cp_model.CpModel()) == cp_model.OPTIMAL
     grown = Grown(0)
     grown.grow(10, 15)
     grown.check(*grown.program.solve(np.inf))
