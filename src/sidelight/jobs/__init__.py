@@ -5,12 +5,12 @@ job and returns its result. A job is a folder; ``cluster`` is the one to begin w
 begin with an underscore are what jobs share:
 
 - ``_registry``: the table of jobs, and ``run``; ``_options``: what an option is; ``_shared``:
-  options that several jobs have.
+  options that several jobs have; ``_form``: a request as a form.
 - ``_table``: jobs on the rows of a table, from reading them to models; its docstring says what
   happens to a request, file by file.
 - ``_method``, ``_labeled``, ``_graph``, ``_graph_page``: jobs on other things, such as graphs.
-- ``_result``: what every result can do; ``_tell``: lines and tables as data; ``_parts``: sentences
-  and tables that several results have.
+- ``_result``: what every result can do; ``_parts``: sentences and tables that several results have.
+  They are plain data of :mod:`sidelight.report`, as are the cards of pages.
 - ``_outputs``: where files may go and how they are checked; ``_recognize``: which files are ours.
 """
 

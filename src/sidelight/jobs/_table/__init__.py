@@ -16,7 +16,7 @@ read them in this order:
 6. ``_features``: ``make_features`` prepares and scales the columns, or leaves them as they are.
 7. ``_run``: ``Prepared.run`` fits the estimator and returns a ``Run``, the result: scores, facts,
    what it writes. ``Outcome`` is the part of it that results about new rows have, too.
-8. ``_cluster_words``: what ``Run.tell`` says about clusters.
+8. ``_words``: what ``Run.tell`` says about clusters.
 9. ``_explain``: what the clusters are, in the columns of the table: for ``tell``, ``--json``, the
    report and the job ``explain``.
 10. ``_model``: what ``--save`` keeps, how it is read again, and which columns new rows need.
