@@ -21,9 +21,6 @@ PACKAGE = Path(sidelight.__file__).parent
 INNER = sorted(PACKAGE.glob("*/inner.pyi"))
 DOORS = sorted(PACKAGE.rglob("__init__.pyi")) + INNER
 
-#: Packages that may use each other's private modules: the terminal makes commands of jobs.
-FRONT = {"cli", "jobs"}
-
 
 class Use(NamedTuple):
     """An import of one package from another: by whom, of which module, of which name."""
@@ -121,7 +118,7 @@ def is_open(use: Use) -> bool:
 
 def test_a_package_uses_the_doors_of_others() -> None:
     """A private module belongs to its package; what others share stands in its inner door."""
-    closed = [use for use in uses() if not is_open(use) and not set(use.packages) <= FRONT]
+    closed = [use for use in uses() if not is_open(use)]
     assert not closed, "\n".join(f"{use.user} imports {use.name} of {use.module}" for use in closed)
 
 

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from sidelight.cli._errors import Commands
-from sidelight.jobs._registry import JOBS, by_question
+from sidelight.jobs import JOBS
+from sidelight.jobs.inner import by_question
 
 app = typer.Typer(
     cls=Commands,

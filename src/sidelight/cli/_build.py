@@ -12,7 +12,8 @@ import typer
 from typer.core import TyperCommand
 
 from sidelight.cli._errors import UsageError, filled, write_panel
-from sidelight.jobs._options import (
+from sidelight.jobs import Job
+from sidelight.jobs.inner import (
     ALL_METHODS,
     OWN_METHODS,
     REQUIRED,
@@ -26,7 +27,6 @@ from sidelight.jobs._options import (
     panel_of,
     place_in_help,
 )
-from sidelight.jobs._registry import Job
 
 FORCE = "force"
 SPREADSHEET_SAFE = "spreadsheet_safe"

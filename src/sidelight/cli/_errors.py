@@ -20,7 +20,8 @@ from typer.core import TyperGroup
 
 from sidelight._words import at_the_terminal
 from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.jobs._registry import JOBS, Job, by_question
+from sidelight.jobs import JOBS, Job
+from sidelight.jobs.inner import by_question
 
 OK, PROBLEM, USAGE, INTERRUPTED = 0, 1, 2, 130
 

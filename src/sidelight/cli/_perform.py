@@ -9,9 +9,8 @@ from typing import Any
 
 from sidelight._words import set_by
 from sidelight.cli._screen import Screen
-from sidelight.jobs._outputs import KINDS, check_outputs_free
-from sidelight.jobs._registry import Job
-from sidelight.jobs._result import Result
+from sidelight.jobs import Job, Result
+from sidelight.jobs.inner import KINDS, check_outputs_free
 
 #: Kinds of files of which only the result knows what they are to hold.
 LATE = ("predicted",)

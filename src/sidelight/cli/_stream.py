@@ -21,10 +21,8 @@ from sidelight.cli._perform import Files, perform
 from sidelight.cli._screen import Screen
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io.inner import harmless
-from sidelight.jobs import Job, MapStream, Result
-from sidelight.jobs.embed._records import lines_of
-from sidelight.jobs.embed._request import EmbedRequest
-from sidelight.jobs.embed._stream import START, open_lines
+from sidelight.jobs import EmbedRequest, Job, MapStream, Result
+from sidelight.jobs.inner import START, lines_of, open_lines
 
 JSON_LINES = ".jsonl"
 

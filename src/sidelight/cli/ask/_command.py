@@ -16,10 +16,8 @@ from sidelight.cli.ask._pair_view import PairView
 from sidelight.cli.ask._talk import answer_files, talk
 from sidelight.exceptions import SidelightError
 from sidelight.io import Table
-from sidelight.jobs import JOBS, Job, Prepared, Result
-from sidelight.jobs._options import fields_of
-from sidelight.jobs._registry import make_request
-from sidelight.jobs.ask._request import AskRequest
+from sidelight.jobs import JOBS, AskRequest, Job, Prepared, Result
+from sidelight.jobs.inner import fields_of, make_request
 
 #: Strategies that ask where a classifier is in doubt, and those that need clusters on the way.
 OF_CLASSIFIERS = "ambiguous-"

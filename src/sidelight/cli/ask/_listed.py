@@ -25,8 +25,8 @@ from sidelight.io.inner import (
     quoted,
     read_raw,
 )
-from sidelight.jobs._table._knowledge import read_knowledge
-from sidelight.jobs.ask._request import AskRequest
+from sidelight.jobs import AskRequest
+from sidelight.jobs.inner import read_knowledge
 
 ENDS = ("i", "j")
 REASON = "reason"

@@ -13,7 +13,7 @@ from sidelight.cli._perform import Files
 from sidelight.cli._screen import Screen, plain_text
 from sidelight.cli.ask._dialogue import HELP, Dialogue
 from sidelight.constraints import Constraints
-from sidelight.jobs.ask._request import AskRequest
+from sidelight.jobs import AskRequest
 
 ENDINGS = {
     "quit": "",
