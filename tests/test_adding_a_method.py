@@ -92,7 +92,7 @@ def test_the_methods_of_the_pages_pass_the_contract(tmp_path: Path) -> None:
     quiet = ("-q", "-p", "no:cacheprovider", "-p", "only_the_pages", all_public)
     said = run(tmp_path, "pytest", *quiet, contract, *common, *files)
     passed = int(re.findall(r"(\d+) passed", said)[0])
-    assert passed > 50 * len(classes), said
+    assert passed > 40 * len(classes), said
 
 
 def test_the_first_page_says_which_page_to_read_for_every_kind() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from sklearn.datasets import load_iris
 from tests.common import models
 
+import sidelight
 from sidelight import Constraints, catalog
 from sidelight.catalog import Method
 from sidelight.engine import threads
@@ -30,6 +32,8 @@ MAX_CONSTRAINTS_FILES_OF_A_FIT = 6
 OTHER_KNOWLEDGE = ("constraints/conditions/", "constraints/relations/", "constraints/splits/")
 MAX_FILES_OF_OTHER_KNOWLEDGE = 6
 
+#: Where the code is, as code objects name it.
+PACKAGE = f"{Path(sidelight.__file__).parent.as_posix()}/"
 METHODS = catalog.methods()
 PUBLIC = tuple(method.cls for method in METHODS)
 
@@ -61,8 +65,8 @@ def walk(task: Callable[[], Any], package: str, model: type = object) -> list[st
         task()
     finally:
         sys.setprofile(before)
-    folder = "/sidelight/" if package == "." else f"/sidelight/{package}/"
-    own = {path.partition(folder)[2] for path in passed if folder in path}
+    folder = PACKAGE if package == "." else f"{PACKAGE}{package}/"
+    own = {path.removeprefix(folder) for path in passed if path.startswith(folder)}
     return sorted(path for path in own if not path.endswith("__init__.py"))
 
 
