@@ -161,7 +161,9 @@ def complete_methods(cls: type, methods: Mapping[str, Any], options: dict[str, s
 def _options(options: dict[str, str]) -> str:
     if not options:
         return "**options : dict\n    None: there is one way to draw this kind of picture."
-    listed = textwrap.indent("\n".join(options.values()), "    ")
+    # Stars within an entry would be markup that never ends.
+    texts = [re.sub(r"^\*\*\w+ : dict$", "any other", one, flags=re.M) for one in options.values()]
+    listed = textwrap.indent("\n".join(texts), "    ")
     return f"**options : dict\n    How it is drawn:\n\n{listed}"
 
 
