@@ -20,8 +20,8 @@ from sidelight.exceptions import InvalidRequest
 from sidelight.manifold import Isomap
 from sidelight.metric import RCA
 from sidelight.mixture import GaussianMixture, SelfOrganizingMixture
-from sidelight.pictures._palette import DARK, LIGHT
 from sidelight.pictures._sizes import cluster_sizes
+from sidelight.pictures.kinds._palette import DARK, LIGHT
 from sidelight.privacy import Anonymizer
 from sidelight.semi_supervised import HarmonicClassifier, SemiBoostClassifier
 

@@ -20,7 +20,7 @@ from sidelight.evaluation import ConstraintSearchCV
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.metric import RCA
 from sidelight.mixture import GaussianMixture
-from sidelight.pictures._palette import palette
+from sidelight.pictures.kinds._palette import palette
 
 
 def same_up_to_sign(a, b):

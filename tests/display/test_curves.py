@@ -25,7 +25,7 @@ from sidelight.evaluation import ConstraintSearchCV, adjusted_rand_index, compar
 from sidelight.exceptions import InvalidRequest
 from sidelight.mixture import GaussianMixture, GreedyMixture
 from sidelight.pictures._comparison import candidate_scores
-from sidelight.pictures._palette import LIGHT
+from sidelight.pictures.kinds._palette import LIGHT
 
 
 def points_and_bars(line, bars=None):

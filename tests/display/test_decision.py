@@ -15,7 +15,7 @@ from sidelight import Constraints
 from sidelight.cluster import KMeans
 from sidelight.display import DecisionDisplay, StagesDisplay
 from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.pictures._palette import palette
+from sidelight.pictures.kinds._palette import palette
 from sidelight.semi_supervised import (
     TSVM,
     HarmonicClassifier,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sidelight import jobs
 from sidelight._words import at_the_terminal
 from sidelight.cli._app import app
 from sidelight.cli._build import build
@@ -109,3 +110,8 @@ def test_a_shell_completes(typed, offered, monkeypatch, capsys):
     with pytest.raises(SystemExit):
         app([], prog_name="sidelight")
     assert offered in capsys.readouterr().out.split()
+
+
+def test_a_job_that_talks_to_a_person_is_one_of_the_terminal():
+    with pytest.raises(InvalidRequest, match=r"only the terminal does: `sidelight ask`"):
+        jobs.run("ask", data="rows.csv", k=3)

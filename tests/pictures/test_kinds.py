@@ -20,13 +20,8 @@ from sidelight.display._draw._cells import draw_cells, draw_nodes
 from sidelight.display._draw._curves import draw_curves
 from sidelight.display._draw._lanes import draw_lanes
 from sidelight.display._draw._points import draw_points
-from sidelight.pictures._bars import named_bars
-from sidelight.pictures._cells import WRONG as WRONG_CELL
-from sidelight.pictures._cells import Cells, Layer, shares_of_rows
-from sidelight.pictures._curves import MAX_POINTS, Curve, Curves
 from sidelight.pictures._histograms import certainty, pair_distances
 from sidelight.pictures._pairs import Distances, PairDistances
-from sidelight.pictures._points import Lines, Mark, Points, Text, link_lines, regions_on
 from sidelight.pictures._progress import by_step, first_step
 from sidelight.pictures._scores import by_number, learning
 from sidelight.pictures._selection import Links
@@ -34,6 +29,11 @@ from sidelight.pictures._sizes import cluster_sizes
 from sidelight.pictures._trees import merge_tree
 from sidelight.pictures.coclustering._blocks import table_blocks, timeline
 from sidelight.pictures.coclustering._pictures import cluster_lanes, table_cells
+from sidelight.pictures.kinds._bars import named_bars
+from sidelight.pictures.kinds._cells import WRONG as WRONG_CELL
+from sidelight.pictures.kinds._cells import Cells, Layer, shares_of_rows
+from sidelight.pictures.kinds._curves import MAX_POINTS, Curve, Curves
+from sidelight.pictures.kinds._points import Lines, Mark, Points, Text, link_lines, regions_on
 from sidelight.pictures.maps._grids import cell_outline, grid_cells, near_pairs
 from sidelight.pictures.maps._growth import steady_frames
 from sidelight.pictures.privacy._loss import loss_search

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from sidelight.pictures._palette import DARK, LIGHT, oklch_to_hex, palette
+from sidelight.pictures.kinds._palette import DARK, LIGHT, oklch_to_hex, palette
 
 # Machado, Oliveira, Fernandes 2009, severity 1, on linear RGB.
 VISION = {

@@ -10,7 +10,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from sidelight.pictures._palette import DARK, LIGHT
+from sidelight.pictures.kinds._palette import DARK, LIGHT
 from sidelight.report import write_report
 
 # Acts like a user and writes down what the page then shows.

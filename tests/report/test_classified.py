@@ -13,9 +13,9 @@ from scipy import sparse
 from sidelight import Constraints, catalog, jobs
 from sidelight.exceptions import SidelightError
 from sidelight.jobs import ClassifyRequest
-from sidelight.pictures._points import Points
 from sidelight.pictures.classes._decisions import Decisions, class_codes, decisions_of
 from sidelight.pictures.classes._rounds import curves_of, mean_by_round
+from sidelight.pictures.kinds._points import Points
 from sidelight.pictures.svg._points import placed
 from sidelight.report import render_report
 from sidelight.semi_supervised import (

@@ -14,7 +14,7 @@ from sidelight.constraints import Constraints
 from sidelight.evaluation import lost_and_found_neighbors, map_scores
 from sidelight.manifold import IncrementalIsomap, Isomap
 from sidelight.mixture import SelfOrganizingMixture
-from sidelight.pictures._points import Points
+from sidelight.pictures.kinds._points import Points
 from sidelight.pictures.maps._grids import mean_distances, near_pairs
 from sidelight.pictures.svg._cells import STEPS
 from sidelight.pictures.svg._points import placed

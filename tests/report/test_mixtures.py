@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from sidelight.mixture import GaussianMixture
-from sidelight.pictures._points import Points
 from sidelight.pictures._run import make_given, make_run
+from sidelight.pictures.kinds._points import Points
 from sidelight.pictures.svg._points import placed
 from sidelight.pictures.svg._render import svg_of
 from sidelight.report import render_report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -81,6 +82,11 @@ class Job:
         The value has ``notes`` and ``tell()``, which are shown, and ``run()``, which does the
         rest and returns the result. Where nothing is shown in between, it is the result itself.
         """
+        if importlib.util.find_spec(f"sidelight.jobs.{self.name}._run") is None:
+            raise InvalidRequest(
+                f"{self.name} talks to a person, which only the terminal does: `sidelight "
+                f"{self.name}`. In Python, sidelight.active.ActiveClusterer asks."
+            )
         return self._module("_run").prepare(request)
 
     def run(self, request: Request) -> Result:

@@ -9,8 +9,8 @@ import numpy as np
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted, format_number
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._bars import Bars, Series
 from sidelight.pictures._run import shorten
+from sidelight.pictures.kinds._bars import Bars, Series
 
 #: So many of the best candidates are drawn.
 MAX_CANDIDATES = 25

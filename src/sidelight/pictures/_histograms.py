@@ -8,9 +8,9 @@ import numpy as np
 
 from sidelight._typing import FloatArray
 from sidelight._words import format_number
-from sidelight.pictures._bars import Bars, Series
 from sidelight.pictures._pairs import PairDistances, order_in_words
-from sidelight.pictures._scales import nice_ticks
+from sidelight.pictures.kinds._bars import Bars, Series
+from sidelight.pictures.kinds._scales import nice_ticks
 
 #: Bars of a histogram of probabilities, and of one of distances.
 SHARES, BINS = 10, 40

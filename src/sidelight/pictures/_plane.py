@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from sidelight._typing import Array, IntArray
-from sidelight.pictures._points import Mark, Points, link_lines
 from sidelight.pictures._projection import Projection
 from sidelight.pictures._rows import plane_of
 from sidelight.pictures._run import Run
 from sidelight.pictures._selection import Links, Selection, ringed_rows, select, stated_links
+from sidelight.pictures.kinds._points import Mark, Points, link_lines
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sidelight._typing import FloatArray
 from sidelight._words import format_number
-from sidelight.pictures._curves import Curve, Curves, curves_over
+from sidelight.pictures.kinds._curves import Curve, Curves, curves_over
 
 
 def first_step(estimator: Any, attribute: str = "history_") -> int:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sidelight._typing import FloatArray
-from sidelight.pictures._curves import Curve, Curves, curves_over
+from sidelight.pictures.kinds._curves import Curve, Curves, curves_over
 
 #: How far lines of several methods stand apart at one number of clusters, in numbers.
 _APART = 0.07

@@ -8,7 +8,7 @@ import numpy as np
 
 from sidelight._typing import FloatArray, IntArray
 from sidelight._words import counted, format_number
-from sidelight.pictures._bars import Bars, Series
+from sidelight.pictures.kinds._bars import Bars, Series
 
 
 def cluster_sizes(

@@ -10,11 +10,11 @@ import numpy as np
 from sidelight._typing import Array
 from sidelight.constraints import Constraints, KnownSplits
 from sidelight.evaluation import similarity_to_splits
-from sidelight.pictures._cells import Cells, shares_of_rows
-from sidelight.pictures._points import Points
 from sidelight.pictures._rows import run_of_labels
 from sidelight.pictures._run import Partition
 from sidelight.pictures.clusters._map import cluster_map
+from sidelight.pictures.kinds._cells import Cells, shares_of_rows
+from sidelight.pictures.kinds._points import Points
 
 #: Numbers are written into tables of at most so many cells.
 MAX_WRITTEN = 200

@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight.pictures._points import Lines, Points
 from sidelight.pictures._run import shorten
+from sidelight.pictures.kinds._points import Lines, Points
 
 #: Of a larger tree the last merges are drawn, down to so many branches.
 MAX_LEAVES = 150

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sidelight._typing import Array, IntArray
-from sidelight.pictures._cells import Cells, shares_of_rows
+from sidelight.pictures.kinds._cells import Cells, shares_of_rows
 
 #: Cells of up to so many classes and categories have their numbers.
 MAX_NUMBERED = 16

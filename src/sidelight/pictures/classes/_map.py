@@ -13,7 +13,6 @@ from sidelight._words import counted
 from sidelight.constraints import Constraints
 from sidelight.exceptions import InvalidRequest
 from sidelight.pictures._plane import Plane, rows_in_plane
-from sidelight.pictures._points import Mark, Points, Regions, around, color_plane
 from sidelight.pictures._rows import as_fitted, final_step, given_of, sampled_note
 from sidelight.pictures._run import Given, Partition, Run
 from sidelight.pictures.classes._decisions import (
@@ -23,6 +22,7 @@ from sidelight.pictures.classes._decisions import (
     decisions_of,
     fitted_decisions,
 )
+from sidelight.pictures.kinds._points import Mark, Points, Regions, around, color_plane
 
 #: Points of the grid of the regions along each axis; fewer where rows are wide.
 RESOLUTION = 200

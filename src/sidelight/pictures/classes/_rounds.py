@@ -11,9 +11,9 @@ import numpy as np
 
 from sidelight._typing import FloatArray
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._curves import Curves
 from sidelight.pictures._progress import by_step
 from sidelight.pictures.classes._decisions import class_names
+from sidelight.pictures.kinds._curves import Curves
 
 #: What can be drawn: attribute of the estimator, and title of the axis.
 STAGES = {

@@ -11,7 +11,6 @@ from scipy.special import logsumexp
 from sidelight._typing import Array
 from sidelight.engine import as_rows
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._points import Heights, Points, around
 from sidelight.pictures._projection import Projection, dense
 from sidelight.pictures._rows import (
     as_fitted,
@@ -23,6 +22,7 @@ from sidelight.pictures._rows import (
 )
 from sidelight.pictures._run import feature_names_of, sample_rows
 from sidelight.pictures._selection import MAX_POINTS
+from sidelight.pictures.kinds._points import Heights, Points, around
 
 #: Shares of the rows that the contours hold, of the lowest contour first.
 SHARES = (0.95, 0.75, 0.5, 0.25)

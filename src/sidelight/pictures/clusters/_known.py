@@ -14,12 +14,12 @@ from sidelight._words import counted, statements
 from sidelight.constraints import Closure, Constraints
 from sidelight.constraints.inner import align, check_one_index
 from sidelight.exceptions import SidelightError
-from sidelight.pictures._points import Lines, Points, Text, link_lines
 from sidelight.pictures._projection import project
 from sidelight.pictures._rows import given_of, plain_labels
 from sidelight.pictures._run import clusters_of, shorten
 from sidelight.pictures._selection import Links, links_of
 from sidelight.pictures.clusters._layout import place_components
+from sidelight.pictures.kinds._points import Lines, Points, Text, link_lines
 
 #: So many rows are drawn, of a component at most so many.
 MAX_ROWS = 300

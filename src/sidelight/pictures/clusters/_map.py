@@ -13,10 +13,10 @@ from sidelight.constraints import Constraints
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.pictures._matching import count_together, match_classes
 from sidelight.pictures._plane import Plane, rows_in_plane
-from sidelight.pictures._points import Mark, Points, Regions, Text, around, color_plane
 from sidelight.pictures._rows import as_fitted, plain_labels, sampled_note
 from sidelight.pictures._run import Partition, Run, clusters_of, shorten
-from sidelight.pictures._shapes import Shape, shapes_of
+from sidelight.pictures.kinds._points import Mark, Points, Regions, Text, around, color_plane
+from sidelight.pictures.kinds._shapes import Shape, shapes_of
 
 #: At most so many rows of violated statements are named.
 MAX_ROW_NAMES = 12

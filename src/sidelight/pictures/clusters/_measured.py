@@ -14,7 +14,7 @@ from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.pictures._pairs import Mapped, PairDistances, known_distances
 from sidelight.pictures._projection import dense
 from sidelight.pictures._rows import as_fitted, final_step, given_of
-from sidelight.pictures._shapes import cluster_metrics, squared_lengths
+from sidelight.pictures.kinds._shapes import cluster_metrics, squared_lengths
 
 
 def measured_pairs(estimator: Any, X: Any, constraints: Constraints) -> PairDistances:

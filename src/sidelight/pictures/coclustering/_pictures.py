@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 
 from sidelight._words import counted
-from sidelight.pictures._cells import OTHER, Cells, Frame, Layer, Strip
-from sidelight.pictures._lanes import Lanes, Span
 from sidelight.pictures.coclustering._blocks import (
     Side,
     TableBlocks,
@@ -19,6 +17,8 @@ from sidelight.pictures.coclustering._blocks import (
     borders,
     cluster_of_bins,
 )
+from sidelight.pictures.kinds._cells import OTHER, Cells, Frame, Layer, Strip
+from sidelight.pictures.kinds._lanes import Lanes, Span
 
 #: Up to this many rows, and columns, are named.
 NAMED_ROWS, NAMED_COLUMNS = 48, 42

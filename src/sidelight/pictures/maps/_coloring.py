@@ -10,8 +10,8 @@ import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import format_number
-from sidelight.pictures._cells import STEPS
 from sidelight.pictures._run import Partition
+from sidelight.pictures.kinds._cells import STEPS
 
 
 @dataclass(frozen=True, eq=False)

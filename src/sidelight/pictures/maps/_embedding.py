@@ -13,10 +13,10 @@ from sidelight._words import counted
 from sidelight.constraints.inner import plain
 from sidelight.evaluation import NeighborChanges, lost_and_found_neighbors
 from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.pictures._points import Lines, Points, Role, Text
 from sidelight.pictures._rows import position_of, sampled_note
 from sidelight.pictures._run import known_classes, sample_rows
 from sidelight.pictures._selection import MAX_POINTS
+from sidelight.pictures.kinds._points import Lines, Points, Role, Text
 from sidelight.pictures.maps._coloring import Coloring, color_fields
 
 #: At most so many rows are named.

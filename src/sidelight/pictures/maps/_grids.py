@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 
 from sidelight._typing import FloatArray, IntArray
 from sidelight._words import format_number
-from sidelight.pictures._cells import Nodes
+from sidelight.pictures.kinds._cells import Nodes
 
 #: Attributes with a vector for each node, in the space of the features.
 VECTORS = ("means_", "cluster_centers_", "codebook_", "prototypes_")

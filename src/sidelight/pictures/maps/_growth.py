@@ -11,7 +11,7 @@ from scipy.linalg import orthogonal_procrustes
 from sidelight._typing import FloatArray, IntArray
 from sidelight._words import counted
 from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.pictures._points import Mark, Points
+from sidelight.pictures.kinds._points import Mark, Points
 from sidelight.pictures.maps._coloring import color_fields
 from sidelight.pictures.maps._embedding import (
     coloring_of,

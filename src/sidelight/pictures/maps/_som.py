@@ -10,11 +10,11 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight.exceptions import InvalidRequest
-from sidelight.pictures._cells import Nodes
-from sidelight.pictures._points import Lines, Mark, Points
 from sidelight.pictures._rows import plane_of, position_of, readable, sampled_note
 from sidelight.pictures._run import feature_names_of, sample_rows
 from sidelight.pictures._selection import MAX_POINTS
+from sidelight.pictures.kinds._cells import Nodes
+from sidelight.pictures.kinds._points import Lines, Mark, Points
 from sidelight.pictures.maps._grids import grid_cells, mean_distances, node_places
 
 MapKind: TypeAlias = Literal["u-matrix", "component", "hits", "grid"]

@@ -19,8 +19,8 @@ import numpy as np
 from sidelight._typing import FloatArray
 from sidelight._words import format_number
 from sidelight.io.inner import column_texts, is_text, number_column
-from sidelight.pictures._bars import Bars, Series
-from sidelight.pictures._scales import nice_ticks
+from sidelight.pictures.kinds._bars import Bars, Series
+from sidelight.pictures.kinds._scales import nice_ticks
 
 if TYPE_CHECKING:
     import pyarrow as pa

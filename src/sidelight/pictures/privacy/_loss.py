@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight._typing import Array, FloatArray
-from sidelight.pictures._curves import Curve, Curves
+from sidelight.pictures.kinds._curves import Curve, Curves
 
 
 def loss_search(n_classes: Array, losses: FloatArray, chosen: int | None) -> Curves:

@@ -6,7 +6,7 @@ import numpy as np
 
 from sidelight._typing import IntArray
 from sidelight._words import counted
-from sidelight.pictures._bars import Bars, Series
+from sidelight.pictures.kinds._bars import Bars, Series
 
 
 def class_sizes(sizes: IntArray, k: int | None, most: int, n_suppressed: int = 0) -> Bars:

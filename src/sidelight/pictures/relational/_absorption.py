@@ -6,7 +6,7 @@ import numpy as np
 
 from sidelight._typing import FloatArray, IntArray
 from sidelight._words import counted, format_number
-from sidelight.pictures._curves import Curve, Curves
+from sidelight.pictures.kinds._curves import Curve, Curves
 
 #: Up to this many curves are named where they end.
 MAX_NAMED = 8

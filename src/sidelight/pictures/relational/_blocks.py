@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted, format_number
-from sidelight.pictures._cells import WRONG, Cells, Frame, Layer
+from sidelight.pictures.kinds._cells import WRONG, Cells, Frame, Layer
 
 #: Of more objects a page draws the largest groups of linked clusters.
 MAX_OBJECTS = 180

@@ -11,7 +11,7 @@ import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import format_number
-from sidelight.pictures._curves import Curve, Curves
+from sidelight.pictures.kinds._curves import Curve, Curves
 
 
 @dataclass(frozen=True, eq=False)

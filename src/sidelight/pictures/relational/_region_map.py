@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight.pictures._points import Lines, Mark, Points
 from sidelight.pictures._run import clusters_of
+from sidelight.pictures.kinds._points import Lines, Mark, Points
 
 #: Of more nodes a random sample is drawn.
 MAX_NODES = 6_000

@@ -7,8 +7,8 @@ from html import escape
 
 import numpy as np
 
-from sidelight.pictures._bars import Bars
 from sidelight.pictures._run import shorten_words
+from sidelight.pictures.kinds._bars import Bars
 from sidelight.pictures.svg._box import LETTER, Box, svg_start
 
 #: Most letters of a name beside a bar, and below a column.

@@ -8,8 +8,8 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight._words import format_number
-from sidelight.pictures._cells import STEPS, Cells, Nodes, Strip
 from sidelight.pictures._run import shorten_words
+from sidelight.pictures.kinds._cells import STEPS, Cells, Nodes, Strip
 from sidelight.pictures.svg._box import Box, svg_start
 
 #: Shades of a cell.

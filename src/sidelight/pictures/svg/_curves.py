@@ -7,8 +7,8 @@ from html import escape
 import numpy as np
 
 from sidelight._words import format_number
-from sidelight.pictures._curves import MAX_DOTS, Curve, Curves
-from sidelight.pictures._scales import frame_of, nice_ticks
+from sidelight.pictures.kinds._curves import MAX_DOTS, Curve, Curves
+from sidelight.pictures.kinds._scales import frame_of, nice_ticks
 from sidelight.pictures.svg._box import LETTER, Box, svg_start
 
 Limits = tuple[float, float]

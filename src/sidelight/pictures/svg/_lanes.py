@@ -6,8 +6,8 @@ from html import escape
 
 import numpy as np
 
-from sidelight.pictures._lanes import Lanes, Span
 from sidelight.pictures._run import shorten_words
+from sidelight.pictures.kinds._lanes import Lanes, Span
 from sidelight.pictures.svg._box import LETTER, Box, svg_start
 
 _LANE = 22.0

@@ -10,9 +10,9 @@ import numpy as np
 
 from sidelight._typing import FloatArray, IntArray
 from sidelight._words import format_number
-from sidelight.pictures._points import Lines, Mark, Points, Regions, Text
-from sidelight.pictures._scales import frame_of, nice_ticks
-from sidelight.pictures._shapes import Shape
+from sidelight.pictures.kinds._points import Lines, Mark, Points, Regions, Text
+from sidelight.pictures.kinds._scales import frame_of, nice_ticks
+from sidelight.pictures.kinds._shapes import Shape
 from sidelight.pictures.svg._box import LETTER, Box, svg_start
 
 DEVIATIONS = 2.0

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sidelight.pictures._bars import Bars
-from sidelight.pictures._cells import Cells, Nodes
-from sidelight.pictures._curves import Curves
-from sidelight.pictures._lanes import Lanes
-from sidelight.pictures._picture import Picture
-from sidelight.pictures._points import Points
+from sidelight.pictures.kinds._bars import Bars
+from sidelight.pictures.kinds._cells import Cells, Nodes
+from sidelight.pictures.kinds._curves import Curves
+from sidelight.pictures.kinds._lanes import Lanes
+from sidelight.pictures.kinds._picture import Picture
+from sidelight.pictures.kinds._points import Points
 from sidelight.pictures.svg._bars import bars_svg
 from sidelight.pictures.svg._cells import cells_svg, nodes_svg
 from sidelight.pictures.svg._curves import curves_svg

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from sidelight._typing import FloatArray, IntArray
 from sidelight._words import STATEMENTS
-from sidelight.pictures._picture import Picture
-from sidelight.pictures._scales import frame_of
 from sidelight.pictures._selection import Links
-from sidelight.pictures._shapes import Shape
+from sidelight.pictures.kinds._picture import Picture
+from sidelight.pictures.kinds._scales import frame_of
+from sidelight.pictures.kinds._shapes import Shape
 
 
 class Mark(StrEnum):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sidelight._typing import FloatArray, IntArray
-from sidelight.pictures._picture import Picture
+from sidelight.pictures.kinds._picture import Picture
 
 
 @dataclass(frozen=True, eq=False)

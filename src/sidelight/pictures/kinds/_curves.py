@@ -10,7 +10,7 @@ import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import format_number
-from sidelight.pictures._picture import Picture
+from sidelight.pictures.kinds._picture import Picture
 
 #: Up to this many points of a curve are drawn as dots.
 MAX_DOTS = 60

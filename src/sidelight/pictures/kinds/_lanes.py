@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sidelight.pictures._picture import Picture
+from sidelight.pictures.kinds._picture import Picture
 
 
 @dataclass(frozen=True)

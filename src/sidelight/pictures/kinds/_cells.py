@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
-from sidelight.pictures._picture import Picture
+from sidelight.pictures.kinds._picture import Picture
 
 #: Colors of layers that stand for no group: grey, and the red of what is wrong.
 OTHER, WRONG = -1, -2

@@ -1,0 +1,1 @@
+"""The kinds of picture: plain data, their colors and scales."""
