@@ -99,7 +99,7 @@ browser:
 test-oldest: browser
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/$(PROGRAMS)/python -m pip install --quiet --upgrade pip
-	.venv-oldest/$(PROGRAMS)/python -m pip install --quiet -e ".[dev]" -c requirements/oldest.txt
+	.venv-oldest/$(PROGRAMS)/python -m pip install --quiet -e ".[test]" -c requirements/oldest.txt
 	.venv-oldest/$(PROGRAMS)/python -m pip install --quiet --no-deps pycanon==1.3.6
 	.venv-oldest/$(PROGRAMS)/python -m pytest -n 2 --dist worksteal $(ARGS)
 

@@ -258,6 +258,28 @@ def test_hooks_run_the_programs_of_the_environment() -> None:
     assert programs == set(re.findall(r"\$\(BIN\)/(ruff|lint-imports|mypy)", makefile))
 
 
+def test_oldest_packages_are_installed_without_the_programs_that_check_style() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (extra,) = re.findall(r'"\.\[(\w+)\]" -c requirements/oldest\.txt', makefile)
+    extras = PROJECT["optional-dependencies"]
+    names = {re.match(r"[\w-]+", line).group() for line in extras[extra]}  # type: ignore[union-attr]
+    assert names.isdisjoint({"ruff", "mypy", "import-linter"})  # these ask for newer packages
+    assert set(extras["dev"]) >= {f"sidelight[{extra}]"}
+
+
+def test_oldest_packages_are_those_that_the_project_admits() -> None:
+    pins = dict(
+        line.split("==")
+        for line in (ROOT / "requirements/oldest.txt").read_text(encoding="utf-8").splitlines()
+        if "==" in line
+    )
+    for line in PROJECT["dependencies"]:
+        name, least = re.match(r"([\w-]+)>=([\d.]+)", line).groups()  # type: ignore[union-attr]
+        if name == "joblib":  # scikit-learn brings it along
+            continue
+        assert re.fullmatch(rf"{re.escape(least)}(\.\d+)*", pins[name]), name
+
+
 def test_citation_has_the_required_fields() -> None:
     yaml = pytest.importorskip("yaml")
     told = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
