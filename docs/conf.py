@@ -22,7 +22,7 @@ version = release = sidelight.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "formulas",
     "numpydoc",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
@@ -32,6 +32,7 @@ exclude_patterns = ["_build", "examples", "results"]
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["sidelight.css"]
+html_math_renderer = "mathml"  # drawn by the browser: the pages read without a network
 smartquotes = False  # "--method" and quotes are copied into terminals
 html_theme = "pydata_sphinx_theme"
 html_title = "Sidelight"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import html
 import re
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,28 @@ def test_words_fit_their_boxes_in_the_picture_of_the_layers(docs_module: Any) ->
             gaps = sum(map(float, re.findall(r'dx="(\d+)"', text)))
             needed = gaps + layers.CHARACTER * sum(map(len, spans))
             assert float(x) + needed < left + width, spans
+
+
+FORMULA = re.compile(
+    r":math:`(?P<inline>[^`]+)`|^(?P<indent> *)\.\. math::(?P<block>.*\n(?:(?P=indent) +.*\n|\n)*)",
+    re.MULTILINE,
+)
+
+
+def test_formulas_are_drawn_without_a_network(docs_module: Any) -> None:
+    """Every formula of the guide and of the docstrings becomes MathML with nothing left over."""
+    formulas = docs_module("formulas")
+    sources = [*DOCS.rglob("[!_]*.rst"), *(ROOT / "src").rglob("*.py")]
+    found = 0
+    for path in sources:
+        for match in FORMULA.finditer(path.read_text(encoding="utf-8")):
+            latex = match["inline"] or match["block"]
+            drawn = ElementTree.fromstring(formulas.mathml(latex, block=not match["inline"]))
+            assert "\\" not in "".join(drawn.itertext()), f"{path.name}: {latex}"
+            found += 1
+    assert found > 150
+    settings = (DOCS / "conf.py").read_text(encoding="utf-8")
+    assert re.search(r'^html_math_renderer = "mathml"', settings, re.MULTILINE)
 
 
 def test_every_method_is_in_the_reference() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import io
+import itertools
 import re
 import shlex
 import shutil
@@ -190,3 +191,38 @@ def test_a_page_that_is_wrong_fails(
     for block in wrong:
         with pytest.raises(AssertionError):
             session.run(block)
+
+
+BUNDLED = {"customers.csv": customers_paths, "orchard.csv": example_paths}
+CONSOLE = re.compile(r"^ *(?:\$ )?(sidelight \w+ (?:.*\\\n)*.*)$", re.MULTILINE)
+NAMING = (
+    *("--color", "--label-column", "--truth-column", "--drop", "--columns", "--quasi"),
+    *("--sensitive", "--identifiers", "--id-column", "--as", "--weight", "--text-column"),
+)
+
+
+def columns_named(words: list[str]) -> set[str]:
+    """Return the columns that the options of a command line name."""
+    found: set[str] = set()
+    for option, value in itertools.pairwise(words):
+        if option in NAMING:
+            found |= {name.partition("=")[0] for name in value.split(",")}
+        elif option == "--at-least":
+            found |= set(re.findall(r"\(([a-z_]\w*)", value))
+    return found
+
+
+@pytest.mark.parametrize("table", BUNDLED)
+def test_commands_of_all_pages_name_columns_that_the_bundled_tables_have(table: str) -> None:
+    header = BUNDLED[table]()[0].read_text(encoding="utf-8").split("\n")[0]
+    columns = set(header.strip().split(","))
+    unknown, seen = [], 0
+    pages = {DOCS.parent / "README.md", *DOCS.rglob("[!_]*.rst")} - set(PAGES)  # those are run
+    for page in sorted(pages):
+        for line in CONSOLE.findall(page.read_text(encoding="utf-8")):
+            words = shlex.split(line.replace("\\\n", " ").partition("`")[0])
+            if len(words) > 2 and words[2] == table:
+                seen += 1
+                unknown += [f"{page.name}: {name}" for name in columns_named(words) - columns]
+    assert seen > 3
+    assert unknown == []

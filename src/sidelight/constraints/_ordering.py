@@ -22,7 +22,7 @@ class Ordering:
     between consecutive members that are not in the set. It is admissible if
 
     .. math::
-        \text{min\_gap} \le r_{i+1} - r_i - 1 \le \text{max\_gap}, \qquad i = 1, \dots, m - 1 .
+        \mathrm{min\_gap} \le r_{i+1} - r_i - 1 \le \mathrm{max\_gap}, \qquad i = 1, \dots, m - 1 .
 
     ``max_gap`` asks for intervals (0: no hole at all), ``min_gap`` for members that are spread
     out. In a circular order the gap from the last member back to the first counts as well, and the

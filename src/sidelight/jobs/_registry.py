@@ -179,7 +179,7 @@ JOBS: Mapping[str, Job] = {
             "embed",
             MAPS,
             "Place the rows on a map, or in a learned distance, and write their coordinates.",
-            "sidelight embed customers.csv -m isomap --color age -o map.csv --report map.html",
+            "sidelight embed customers.csv -m isomap --color orders -o map.csv --report map.html",
         ),
         Job(
             "select",

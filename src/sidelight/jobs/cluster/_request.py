@@ -38,9 +38,9 @@ class ClusterRequest(MethodRequest):
     conditions: Annotated[
         Any,
         texts(
-            "What every cluster has to hold, such as 'count(*) >= 50', 'count(income >= 50000) >= "
-            "3' or 'max(age) >= 60', on any columns of the table; repeatable. Then the method is "
-            "existential-kmeans, unless --method names another one.",
+            "What every cluster has to hold, such as 'count(*) >= 50', 'count(income_eur >= 50000) "
+            ">= 3' or 'max(orders) >= 9', on any columns of the table; repeatable. Then the method "
+            "is existential-kmeans, unless --method names another one.",
             "--at-least",
             metavar="CONDITION",
             panel=KNOWN,

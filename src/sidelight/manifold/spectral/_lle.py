@@ -30,7 +30,7 @@ MUST_LINK = 10.0
 class LocallyLinearEmbedding(_NeighborhoodEmbedding):
     r"""Map on which rows are rebuilt from their neighbors by the same weights as in the data.
 
-    .. math:: \min_Z \sum_i \Big\lVert z_i - \sum_j w_{ij} z_j \Big\rVert^2
+    .. math:: \min_Z \sum_i \left\lVert z_i - \sum_j w_{ij} z_j \right\rVert^2
               \quad \sum_i z_i = 0, \; \sum_i z_i z_i^T = I
 
     with the weights, summing to 1, that rebuild row ``i`` from its neighbors best (Law 2006,
