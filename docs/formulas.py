@@ -1,4 +1,4 @@
-"""Formulas of the docs as MathML, which browsers draw themselves: no script, no font, no network."""
+"""Formulas of the docs as MathML, which browsers draw themselves: no script, font or network."""
 
 from __future__ import annotations
 

@@ -98,3 +98,24 @@ def test_closures_say_what_follows(contradictory):
     assert rows[0] == ["must-link", "3 pairs together", "within 1 component"]
     assert rows[1][:2] == ["cannot-link", "3 pairs apart"]
     assert rows[2][1:] == [said, "row 0 – row 2" if contradictory else ""]
+
+
+def test_violations_show_their_number_by_kind_and_sentences_by_id():
+    known = Constraints(
+        [("a", "b")],
+        [("b", "<c>")],
+        labels=["red", None, None, "red", "red"],
+        ids=["a", "b", "<c>", "d", "e"],
+    )
+    found = known.violations([0, 1, 1, 0, 1])
+    html = found._repr_html_()
+    head, *rows = cells(html)
+    assert head == ["kind", "violated"]
+    assert rows == [["must-link", "1"], ["cannot-link", "1"], ["class", "1"]]
+    assert sum(int(number) for _, number in rows) == found.n
+    sentences = [unescape(text) for text in re.findall(r"<li>(.*?)</li>", html)]
+    assert sentences == found.describe()
+    assert "<c>" not in html
+    assert "3 of 5 statements violated" in html
+    satisfied = known.violations([0, 0, 1, 0, 0])._repr_html_()
+    assert satisfied == "<div>Nothing is violated of 5 stated.</div>"

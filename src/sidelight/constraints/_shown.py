@@ -18,6 +18,7 @@ from sidelight.constraints.exchange._describe import describe
 
 if TYPE_CHECKING:
     from sidelight.constraints.algebra._closure import Closure
+    from sidelight.constraints.algebra._violations import Violations
 
 #: Largest number of statements of a kind that are written out.
 SHOWN = 3
@@ -64,6 +65,22 @@ def closure_table(closure: Closure) -> str:
         ("contradictions", trouble, first),
     ]
     return _html(f"Closure on {_components(closure)}", ("kind", "entailed", "where"), rows)
+
+
+def violations_table(found: Violations) -> str:
+    """Violations as HTML: how many of each kind, and the first of them in sentences."""
+    if not found:
+        return f"<div>{escape(str(found))}</div>"
+    caption = f"{found.n:,} of {counted(found.n_stated, 'statement')} violated"
+    kinds = [
+        ("must-link", len(found.must_link)),
+        ("cannot-link", len(found.cannot_link)),
+        ("class", len(found.labels)),
+        ("group", len(found.groups)),
+    ]
+    numbers = _html(caption, ("kind", "violated"), [(k, f"{n:,}") for k, n in kinds if n])
+    sentences = "".join(f"<li>{escape(sentence)}</li>" for sentence in found.describe())
+    return f"{numbers}<ul>{sentences}</ul>"
 
 
 def _rows(known: Any) -> str:

@@ -252,7 +252,8 @@ def table(
     css : str, default="scores"
         Classes of the style sheet.
     scroll : {"", "scroll", "scroll tall"}, default=""
-        Whether a wide table, or a wide and long one, moves within its card.
+        Whether a wide table, or a wide and long one, moves within its card. Otherwise only one
+        that is wider than a small screen does.
     label : str, default=""
         What the table is, for those who do not see it, where it moves within its card; by default
         its own title.
@@ -264,7 +265,7 @@ def table(
     thead = html("<thead><tr>{}</tr></thead>", head) if any(told.headers) else ""
     laid_out = html('<table class="{}">{}<tbody>{}</tbody></table>', css, thead, rows)
     if not scroll:
-        return laid_out
+        return html('<div class="sideways">{}</div>', laid_out)
     region = '<div class="{}" tabindex="0" role="region" aria-label="{}">{}</div>'
     return html(region, scroll, label or told.title, laid_out)
 

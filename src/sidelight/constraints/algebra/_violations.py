@@ -75,6 +75,11 @@ class Violations:
             )
         return "\n".join([f"{self.n} of {self.n_stated} violated:", *self.describe()])
 
+    def _repr_html_(self) -> str:
+        from sidelight.constraints._shown import violations_table
+
+        return violations_table(self)
+
     @property
     def n(self) -> int:
         """Number of violated pairs, labels and group memberships."""

@@ -118,7 +118,7 @@ def _steps(merges: Any, steps: Any, ids: Any) -> Markup | None:
         one, other = row_names(ids, [merges["i"][step], merges["j"][step]])
         attribute, relational, similarity = (_share(merges[name][step]) for name in PARTS)
         names = (row_id(one, MAX_ID), row_id(other, MAX_ID))
-        how = Cell(_how(merges, step), "quiet")
+        how = Cell(_how(merges, step), "quiet words")
         cells.append((*names, attribute, relational, strong(similarity), how))
     if len(steps) > MAX_STEPS:
         cells.append((Cell(f"and {len(steps) - MAX_STEPS:,} more merges", "quiet", span=6),))
@@ -155,7 +155,14 @@ def _doubtful(found: ResolveRun) -> Markup | None:
 
     columns = (pairs[name].tolist() for name in ("i", "j", *PARTS, "reason"))
     rows = [
-        (reference(i), reference(j), _share(a), _share(r), strong(_share(s)), str(reason))
+        (
+            reference(i),
+            reference(j),
+            _share(a),
+            _share(r),
+            strong(_share(s)),
+            Cell(str(reason), "words"),
+        )
         for i, j, a, r, s, reason in zip(*columns, strict=True)
     ]
     headers = ("Reference", "Other reference", "Attributes", "Relations", "Similarity")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 import numpy as np
@@ -58,15 +59,23 @@ def _box(drawn: Cells, n_rows: int, n_columns: int) -> Box:
     if drawn.names[0]:
         left += min(max(map(len, drawn.names[0])), _NAME) * _LETTER + 6
     width, height = (float(length) for length in drawn.size)
-    inner = width - left - _EDGE
+    right = max(_EDGE, _overhang(drawn.names[1], (width - left - _EDGE) / n_columns))
+    inner = width - left - right
     if drawn.square:
         height = inner * n_rows / n_columns
     else:
         inner = min(inner, _WIDEST * n_columns)
         height = float(np.clip(_TALLEST * n_rows, _LEAST_HEIGHT, height))
-    side = (width - left - _EDGE - inner) / 2  # a narrow table stands in the middle
+    side = (width - left - right - inner) / 2  # a narrow table stands in the middle
     left, top = round(left + side, 1), round(top, 1)
-    return Box(width, round(top + height + _EDGE, 1), left, round(_EDGE + side, 1), top, _EDGE)
+    return Box(width, round(top + height + _EDGE, 1), left, round(right + side, 1), top, _EDGE)
+
+
+def _overhang(names: Sequence[str], column: float) -> float:
+    """Return how far the slanting names above the last columns reach beyond the table."""
+    lengths = np.minimum([len(name) for name in names], _NAME) * _LETTER * np.cos(np.radians(55))
+    room = column * (len(names) - 0.5 - np.arange(len(names)))
+    return float(np.max(lengths + 8 - room, initial=0.0))
 
 
 def _names(drawn: Cells, box: Box, scale: tuple[float, float]) -> list[str]:
