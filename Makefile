@@ -13,7 +13,7 @@ endif
 BIN := $(VENV)/$(PROGRAMS)
 SETUP := $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --upgrade pip
 
-.PHONY: help demo test suite coverage lint style types format bench experiments figures docs test-oldest browser dist dist-check clean
+.PHONY: help demo test suite coverage lint style types format bench experiments peers figures docs test-oldest browser dist dist-check clean
 
 help:
 	@echo "make demo         run the main job on the bundled example and write its report"
@@ -22,6 +22,7 @@ help:
 	@echo "make test-oldest  the suite on the oldest supported packages"
 	@echo "make bench        speed side by side with peers (QUICK=1 for a short run)"
 	@echo "make experiments  published figures beside ours (QUICK=1 for a short run)"
+	@echo "make peers        scikit-learn's own tests on our methods, against the known differences"
 	@echo "make figures      both once more, kept as the pages of the docs (QUICK=1 for a short run)"
 	@echo "make docs         the documentation with its gallery, docs/_build/html/index.html"
 	@echo "make format       let ruff format and fix"
@@ -108,6 +109,10 @@ bench: $(VENV)/.installed-bench
 
 experiments: $(VENV)/.installed-bench
 	$(BIN)/python -m experiments.harness $(if $(QUICK),--quick)
+
+# scikit-learn's own tests on our methods; what differs and why is in tests/peers/expected.csv.
+peers: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.peers $(ARGS)
 
 # Benchmarks and experiments, kept as Markdown with pictures in docs/results.
 figures: $(VENV)/.installed-bench
