@@ -6,11 +6,11 @@ import importlib
 
 import numpy as np
 import pytest
+from tests.peers import shim
+from tests.peers.__main__ import SUITES, expected, failing, reason
 
 from sidelight.cluster import KMeans, SpectralClustering
 from sidelight.manifold import KernelPCA
-from tests.peers import shim
-from tests.peers.__main__ import SUITES, expected, failing, reason
 
 
 def made(theirs, **given):
