@@ -18,7 +18,12 @@ from tests.common.models import K, data_for, fitted, knowledge_for, make
 
 from sidelight import Constraints, engine
 from sidelight.catalog import Method
-from sidelight.exceptions import ConstraintWarning, InconsistentConstraints, SidelightError
+from sidelight.exceptions import (
+    ConstraintWarning,
+    InconsistentConstraints,
+    SidelightError,
+    UnusedKnowledge,
+)
 
 
 def labels_of(method: Method) -> np.ndarray:
@@ -142,6 +147,9 @@ def check_classes_of_any_type_come_back(method: Method) -> None:
         assert model.score(X, y) == plain.score(X, known)
     with_gaps = make(method).fit(X, np.where(known < 0, np.nan, known))
     assert_same_decisions(plain, with_gaps, X)
+    nullable = make(method).fit(X, pd.Series(known, dtype="Int64").mask(known < 0))
+    assert nullable.classes_.dtype.kind == "i"  # NumPy makes fractions of them, with NaN
+    assert_same_decisions(plain, nullable, X)
     series = pd.Series(np.where(known < 0, "", np.array(["no", "yes"])[known]))
     assert make(method).fit(X, series).predict(X).dtype.kind == "U"
 
@@ -192,6 +200,25 @@ def check_must_links_and_groups_pass_labels_on(method: Method) -> None:
     told[free[0]] = y[free[0]]
     grouped = make(method).fit(X, known, constraints=Constraints.from_groups(groups))
     assert_same_decisions(make(method).fit(X, told), grouped, X)
+
+
+@applies_to(lambda method: "cannot-link" in method.cls._with_labels)
+def check_cannot_links_pass_labels_on_where_one_class_is_left(method: Method) -> None:
+    """Of two classes a row that is kept apart from one is of the other, also along a chain."""
+    X, y, known = two_classes()
+    free = np.flatnonzero(known < 0)[:6]
+    anchors = [int(np.flatnonzero(known == 1 - y[row])[0]) for row in free]
+    last = int(np.flatnonzero((known < 0) & (y != y[free[0]]))[-1])
+    links = [*zip(free, anchors, strict=True), (last, free[0])]
+    told = known.copy()
+    told[free], told[last] = y[free], y[last]
+    plain = make(method).fit(X, told)
+    apart = make(method).fit(X, known, constraints=Constraints(None, links, n_samples=len(X)))
+    assert_same_decisions(plain, apart, X)
+    # A pair without a label says nothing, and is told.
+    idle = [tuple(np.flatnonzero((known < 0) & ~np.isin(np.arange(80), [*free, last]))[:2])]
+    with pytest.warns(UnusedKnowledge, match="1 of 8 cannot-links"):
+        make(method).fit(X, known, constraints=Constraints(None, links + idle, n_samples=len(X)))
 
 
 def check_contradictions_are_told(method: Method) -> None:

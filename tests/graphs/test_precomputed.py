@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsTransformer, RadiusNeighborsTransformer
 from sidelight import Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.graphs import distance_graph, nearest_rows
-from sidelight.graphs._precomputed import read_distance_graph, read_neighbors
+from sidelight.graphs._precomputed import join_both_ways, read_distance_graph, read_neighbors
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 
@@ -99,3 +99,9 @@ def test_what_cannot_be_read_is_told_by_name() -> None:
         read_distance_graph(stored(line | {(2, 2): 1.0}), name_rows=names)
     with pytest.raises(SidelightError, match="got 2 x 3"):
         read_distance_graph(sparse.csr_array((2, 3)))
+
+
+def test_similarities_that_are_stored_one_way_get_the_way_back() -> None:
+    W = stored({(0, 1): 2.0, (1, 2): 3.0, (2, 1): 3.0})
+    np.testing.assert_array_equal(join_both_ways(W).toarray(), [[0, 2, 0], [2, 0, 3], [0, 3, 0]])
+    assert join_both_ways(stored({(0, 1): 2.0, (1, 0): 5.0}))[0, 1] == 2  # for a check to refuse

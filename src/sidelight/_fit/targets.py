@@ -95,7 +95,8 @@ def read_targets(y: Any, known: Constraints, name: str, *, pass_on: bool) -> tup
     name : str
         Name of the classifier, for messages.
     pass_on : bool
-        Whether rows that must-links and groups join to a labeled row share its class.
+        Whether rows that must-links and groups join to a labeled row share its class, and rows
+        that cannot-links keep from all classes but one are of that one.
 
     Returns
     -------
@@ -147,17 +148,59 @@ def _no_labels(y: Any, name: str) -> SidelightError:
 
 
 def _passed_on(known: Constraints) -> IntArray:
-    """Known class of every row, also through must-links and groups.
+    """Known class of every row, also through must-links, groups and cannot-links.
 
     Where a chain joins rows of two classes, only what is stated counts.
     """
     assert known.labels is not None
     closure = known.closure(on_contradiction="keep")
-    reached = closure.component_label[closure.component]
     joined = np.zeros(closure.n_components, dtype=bool)
     joined[closure.component[closure.joined_classes]] = True
+    reached = np.where(joined, -1, closure.component_label)
+    if len(known.cannot_link):
+        reached = _by_exclusion(reached, closure.conflicts, joined, len(known.label_names))
     stated = known.labels >= 0
-    return np.where(stated, known.labels, np.where(joined[closure.component], -1, reached))
+    return np.where(stated, known.labels, reached[closure.component])
+
+
+def _by_exclusion(
+    classes: IntArray, conflicts: IntArray, closed: Array, n_classes: int
+) -> IntArray:
+    """Classes of must-link components of which cannot-links rule out all other classes.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_components,)
+        Codes of the known classes, -1 elsewhere.
+    conflicts : ndarray of shape (e, 2)
+        Components that are kept apart.
+    closed : ndarray of bool, shape (n_components,)
+        Components that take no class: they have two.
+    n_classes : int
+        Number of classes.
+    """
+    found = classes.copy()
+    ends = np.concatenate([conflicts, conflicts[:, ::-1]])
+    ends = ends[np.argsort(ends[:, 0], kind="stable")]
+    start = np.searchsorted(ends[:, 0], np.arange(len(classes) + 1))
+    ruled_out = np.zeros((len(classes), n_classes), dtype=bool)
+    news = np.flatnonzero(found >= 0)
+    while len(news):  # in rounds: what is found in one rules out classes in the next
+        counts = start[news + 1] - start[news]
+        steps = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        others = ends[np.repeat(start[news], counts) + steps, 1]
+        ruled_out[others, np.repeat(found[news], counts)] = True
+        seen = np.unique(others[(found[others] < 0) & ~closed[others]])
+        news = seen[ruled_out[seen].sum(axis=1) == n_classes - 1]
+        found[news] = np.argmin(ruled_out[news], axis=1)
+    return found
+
+
+def idle_cannot_links(known: Constraints) -> IntArray:
+    """Places of the cannot-links that say nothing about a class: one of their rows has none."""
+    if known.labels is None:
+        return np.arange(len(known.cannot_link))
+    return np.flatnonzero((_passed_on(known)[known.cannot_link] < 0).any(axis=1))
 
 
 def as_written(y: Any, known: Constraints) -> Array:
@@ -167,6 +210,8 @@ def as_written(y: Any, known: Constraints) -> Array:
         return known.label_names
     values = plain(y).reshape(-1)
     given = np.asarray(y).reshape(-1) if hasattr(y, "__array__") else values
+    if given.dtype.kind == "f" and values.dtype.kind != "f":
+        given = values  # whole numbers with gaps
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstraintWarning)  # given when constraints were joined
         own = Constraints(labels=values).labels

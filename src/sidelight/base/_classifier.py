@@ -9,12 +9,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.targets import check_target, read_targets
+from sidelight._fit.targets import check_target, idle_cannot_links, read_targets
 from sidelight._typing import Array, IntArray
+from sidelight._warn import warn
 from sidelight.base._estimator import ConstrainedEstimator, not_defined
 from sidelight.constraints import Constraints
 from sidelight.constraints.inner import check_one_index, is_unknown, plain
-from sidelight.exceptions import SidelightError
+from sidelight.exceptions import SidelightError, UnusedKnowledge
 from sidelight.tags import CLASSIFIER_TAGS
 
 #: What every fitted classifier has; docstrings of classifiers that say more about one keep it.
@@ -37,8 +38,8 @@ class Classifier(ClassifierMixin, ConstrainedEstimator):
 
     _family_tags = CLASSIFIER_TAGS
     _common_attributes: ClassVar[Mapping[str, str]] = CLASSIFIER_ATTRIBUTES
-    #: Labels are passed on by must-links and groups.
-    _with_labels: ClassVar[tuple[str, ...]] = ("must-link", "groups")
+    #: Labels are passed on by must-links and groups, and by cannot-links that leave one class.
+    _with_labels: ClassVar[tuple[str, ...]] = ("must-link", "cannot-link", "groups")
 
     classes_: Array
     transduction_: Array
@@ -85,6 +86,22 @@ class Classifier(ClassifierMixin, ConstrainedEstimator):
         self._check_y_holds_labels(y)
         check_target(y, X, n_samples)
         return super()._validate_knowledge(constraints, y, n_samples, X)
+
+    def _warn_of_unused(self, known: Constraints) -> None:
+        super()._warn_of_unused(known)
+        if "cannot-link" not in self._with_labels or not len(known.cannot_link):
+            return
+        idle = idle_cannot_links(known)
+        if not len(idle):
+            return
+        total = len(known.cannot_link)
+        number = f"{len(idle):,} of {total:,} cannot-links" if len(idle) < total else "cannot-links"
+        example = known.describe_pairs(known.cannot_link[idle[:1]])[0]
+        warn(
+            f"{type(self).__name__} does not use {number} (such as {example}): a cannot-link tells "
+            "the class of a row where labels and other pairs leave no other one.",
+            UnusedKnowledge,
+        )
 
     def _set_transduction(self, rows: Any, labels: IntArray, known: Constraints) -> None:
         """Set the class of every row of the fit, and what the classes violate of what is known."""

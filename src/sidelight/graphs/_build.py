@@ -15,17 +15,16 @@ from sidelight._progress import stage_progress
 from sidelight._typing import Array
 from sidelight.engine import as_rows, get_threads
 from sidelight.exceptions import SidelightError
+from sidelight.graphs._nearest import QUERY_ROWS, check_distances, nearest_of_matrix
+from sidelight.graphs._precomputed import read_neighbors
 
 Weights = Literal["gaussian", "local", "cosine", "fuzzy", "connectivity"]
 
 #: Rows of a graph that joins all of them: its matrix takes 8 n² bytes.
 MAX_ROWS = 15_000
 
-#: Similarities below this are none (Verbeek 2004, section 2.1.3).
+#: Similarities below this are none by default (Verbeek 2004, section 2.1.3).
 NO_SIMILARITY = 1e-6
-
-#: Rows whose neighbors are searched for at a time, between which Ctrl-C is heard.
-QUERY_ROWS = 10_000
 
 #: Rows from which on, and columns between which, a tree along principal axes may be worth it, and
 #: how many axes (as the squared sum of their variances over the sum of squares) it stands.
@@ -97,6 +96,8 @@ def similarity_graph(
     mutual: bool = False,
     sigma: float | None = None,
     scale_neighbor: int = SCALE_NEIGHBOR,
+    metric: Literal["euclidean", "precomputed"] = "euclidean",
+    least: float = NO_SIMILARITY,
 ) -> tuple[sparse.csr_array, Similarity]:
     """Build a graph of nearest neighbors, and the comparison of new rows with its rows.
 
@@ -106,6 +107,11 @@ def similarity_graph(
         As in :func:`neighbor_graph`.
     n_neighbors : int or None
         Number of neighbors of a row; None joins all rows, at most 15,000, as in :func:`full_graph`.
+    metric : {"euclidean", "precomputed"}, default="euclidean"
+        Whether ``X`` holds rows or the distances between them, for a graph of neighbors; a sparse
+        matrix of distances stores those of neighbors, one way or both ways.
+    least : float, default=1e-6
+        Of a graph that joins all rows: similarities below it are none.
 
     Returns
     -------
@@ -125,15 +131,20 @@ def similarity_graph(
     n = rows.shape[0]
     if n_neighbors is None:
         rows = rows if sparse.issparse(rows) else rows.astype(np.float64, copy=False)
-        return _joined_with_all(rows, weights, sigma, scale_neighbor)
+        return _joined_with_all(rows, weights, sigma, scale_neighbor, least)
     if n_neighbors < 1:
         raise ValueError(f"n_neighbors must be at least 1, got {n_neighbors}.")
     n_neighbors = min(int(n_neighbors), n - 1)
     if n < 2:
         return sparse.csr_array((n, n)), Similarity(rows, weights, 1.0, np.ones(n), None)
-    # One more than asked for: the fuzzy ball just excludes the neighbor after the last.
-    wanted = min(max(n_neighbors + 1, scale_neighbor if weights == "local" else 0), n - 1)
-    distances, targets = _nearest(rows, weights, wanted)
+    if metric == "precomputed":
+        wanted = n_neighbors  # a sparse matrix need not store more
+        distances, targets = _nearest_given(rows, weights, wanted)
+        rows = None
+    else:
+        # One more than asked for: the fuzzy ball just excludes the neighbor after the last.
+        wanted = min(max(n_neighbors + 1, scale_neighbor if weights == "local" else 0), n - 1)
+        distances, targets = _nearest(rows, weights, wanted)
     near, targets = distances[:, :n_neighbors], targets[:, :n_neighbors]
     width, scales = 1.0, np.ones(0)
     if weights == "gaussian":
@@ -178,6 +189,17 @@ def _nearest(rows: Any, weights: str, wanted: int, new: Any = None) -> tuple[Arr
     return np.asarray(distances, np.float64), neighbors
 
 
+def _nearest_given(distances: Any, weights: str, wanted: int) -> tuple[Array, Array]:
+    """Distances and positions of the nearest rows, from a matrix of distances."""
+    if weights == "cosine":
+        raise SidelightError("Cosines of rows cannot be had from distances: take other weights.")
+    if sparse.issparse(distances):
+        return read_neighbors(distances, wanted)
+    _, targets, near = nearest_of_matrix(check_distances(distances), wanted)
+    shape = (len(distances), wanted)
+    return near.reshape(shape), targets.reshape(shape)
+
+
 def _few_axes(rows: Any) -> Array | None:
     """Principal axes of many rows that vary along few of them; None for all others.
 
@@ -219,8 +241,8 @@ class Similarity:
 
     Attributes
     ----------
-    rows : array or CSR matrix of shape (n, d)
-        Rows of the graph.
+    rows : array or CSR matrix of shape (n, d) or None
+        Rows of the graph; None where distances were given.
     weights : str
         Kind of weights, see :func:`neighbor_graph`.
     sigma : float
@@ -249,10 +271,8 @@ class Similarity:
             return np.ones_like(distances)
         if self.weights == "cosine":
             return np.clip(1.0 - distances, 0.0, 1.0)
-        if self.weights == "local":
-            return np.exp(-(distances**2) / (own[:, None] * self.scales[targets]))
-        if self.weights == "gaussian":
-            return np.exp(-(distances**2) / (2 * self.sigma**2))
+        if self.weights in ("gaussian", "local"):
+            return np.exp(self.exponents(distances, own, targets))
         if self.weights == "fuzzy":
             seen = _membership(distances, own[:, None])
             return seen if one_end else (seen + _membership(distances, self.scales[targets])) / 2
@@ -261,22 +281,50 @@ class Similarity:
             f"{self.weights!r}."
         )
 
-    def to(self, new: Any) -> sparse.csr_array:
-        """Similarities of new rows to those of the graph, shape (n_new, n)."""
-        n = self.rows.shape[0]
+    def exponents(self, distances: Array, own: Array, targets: Array) -> Array:
+        """Logarithms of the weights "gaussian" and "local"."""
+        if self.weights == "local":
+            return np.asarray(-(distances**2) / (own[:, None] * self.scales[targets]))
+        return np.asarray(-(distances**2) / (2 * self.sigma**2))
+
+    def to(self, new: Any, *, relative: bool = False) -> sparse.csr_array:
+        """Similarities of new rows to those of the graph, shape (n_new, n).
+
+        New rows of a graph of given distances are their distances to its rows. ``relative`` gives
+        the similarities of every row in units of its largest, which is never lost to underflow.
+        """
+        n = new.shape[1] if self.rows is None else self.rows.shape[0]
         n_neighbors = n if self.n_neighbors is None else min(self.n_neighbors, n)
-        more = {"local": self.scale_neighbor, "fuzzy": n_neighbors + 1}.get(self.weights, 1)
-        wanted = min(max(n_neighbors, more), n)
-        distances, targets = _nearest(self.rows, self.weights, wanted, new)
+        if self.rows is None:
+            distances, targets = _nearest_columns(new, n_neighbors)
+        else:
+            more = {"local": self.scale_neighbor, "fuzzy": n_neighbors + 1}.get(self.weights, 1)
+            wanted = min(max(n_neighbors, more), n)
+            distances, targets = _nearest(self.rows, self.weights, wanted, new)
         own = np.ones(len(distances))
         if self.weights == "local":
             own = local_scales(distances, self.scale_neighbor)
         elif self.weights == "fuzzy":
             own = distances[:, -1]
         near, targets = distances[:, :n_neighbors], targets[:, :n_neighbors]
-        values = self.weigh(near, own, targets, one_end=False)
+        if relative and self.weights in ("gaussian", "local"):
+            exponents = self.exponents(near, own, targets)
+            values = np.exp(exponents - exponents.max(axis=1, keepdims=True))
+        else:
+            values = self.weigh(near, own, targets, one_end=False)
         indptr = np.arange(0, values.size + 1, n_neighbors)
         return sparse.csr_array((values.ravel(), targets.ravel(), indptr), shape=(len(values), n))
+
+
+def _nearest_columns(distances: Any, wanted: int) -> tuple[Array, Array]:
+    """Smallest distances of new rows and their columns, ascending."""
+    if sparse.issparse(distances):
+        return read_neighbors(distances, wanted, square=False)
+    near = np.asarray(distances, dtype=np.float64)
+    if not np.all(near >= 0):
+        raise SidelightError(f"Distances are not below 0; new rows have {near.min():.6g}.")
+    targets = np.argsort(near, axis=1, kind="stable")[:, :wanted]
+    return np.take_along_axis(near, targets, 1), targets
 
 
 def _membership(distances: Array, reach: Array) -> Array:
@@ -405,11 +453,11 @@ def _all_similarities(
 
 
 def _joined_with_all(
-    rows: Any, weights: str, sigma: float | None, scale_neighbor: int
+    rows: Any, weights: str, sigma: float | None, scale_neighbor: int, least: float
 ) -> tuple[sparse.csr_array, Similarity]:
     W, width, scales = _all_similarities(rows, weights, sigma, scale_neighbor)
     np.fill_diagonal(W, 0.0)
-    W[W < NO_SIMILARITY] = 0.0
+    W[np.less(W, least)] = 0.0
     similarity = Similarity(rows, weights, width, scales, None, scale_neighbor)
     return sparse.csr_array(W), similarity
 

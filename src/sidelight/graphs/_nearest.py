@@ -13,7 +13,9 @@ from sidelight._progress import stage_progress
 from sidelight._typing import Array
 from sidelight.engine import as_rows, get_threads
 from sidelight.exceptions import SidelightError
-from sidelight.graphs._build import QUERY_ROWS
+
+#: Rows whose neighbors are searched for at a time, between which Ctrl-C is heard.
+QUERY_ROWS = 10_000
 
 #: Numbers of a block of differences between rows.
 BLOCK_NUMBERS = 2_000_000

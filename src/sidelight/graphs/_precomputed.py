@@ -86,6 +86,19 @@ def read_neighbors(
     return lengths.reshape(shape), others.reshape(shape)
 
 
+def join_both_ways(W: Any) -> Any:
+    """Give edges that a sparse matrix of similarities stores one way only the way back.
+
+    What is stored both ways stays as it is.
+    """
+    if not sparse.issparse(W) or W.shape[0] != W.shape[1]:
+        return W
+    graph = sparse.csr_array(W, dtype=np.float64)
+    back = sparse.csr_array(graph.T)
+    both = back.multiply(graph.astype(bool))
+    return sparse.csr_array(graph + (back - both))
+
+
 def _checked(X: Any, name_rows: NameRows | None, *, square: bool) -> tuple[Array, Array, Array]:
     """Row, column and distance of all stored entries, without those of rows to themselves."""
     if square and X.shape[0] != X.shape[1]:

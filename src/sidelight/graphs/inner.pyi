@@ -10,3 +10,4 @@ from ._nearest import RowSearch as RowSearch
 from ._nearest import first_of_each as first_of_each
 from ._neighborhoods import Disconnected as Disconnected
 from ._neighborhoods import symmetric_edges as symmetric_edges
+from ._precomputed import join_both_ways as join_both_ways

@@ -216,7 +216,7 @@ def test_bad_input_is_told() -> None:
     with pytest.raises(SidelightError, match=r"not negative; row 0, column 1"):
         on_graph(-np.ones((3, 3)) + np.eye(3), labels)
     model = on_graph(np.ones((3, 3)), labels)
-    with pytest.raises(SidelightError, match=r"Similarities are not negative; .* -1"):
+    with pytest.raises(SidelightError, match=r"Similarities are finite and not negative; .* -1"):
         model.predict([[1.0, -1.0, 0.0]])
     with pytest.warns(UserWarning, match="sigma=2.0 is not used"):
         HarmonicClassifier(weights="local", sigma=2.0).fit(np.eye(3), labels)

@@ -64,10 +64,15 @@ def _as_array(values: Any) -> Array:
         return values
     if hasattr(values, "__array__"):
         array = np.asarray(values)
-        if array.dtype.kind in "mM":  # the objects of pandas hold time zones and nanoseconds
+        is_numpy = isinstance(getattr(values, "dtype", None), np.dtype)
+        # Objects of pandas hold time zones and nanoseconds; of whole numbers with gaps NumPy makes
+        # fractions with NaN.
+        if array.dtype.kind in "mM" or (array.dtype.kind == "f" and not is_numpy):
             for to_list in ("to_list", "to_pylist"):
                 if hasattr(values, to_list):
-                    return _objects(getattr(values, to_list)())
+                    objects = _objects(getattr(values, to_list)())
+                    whole = any(isinstance(value, Integral) for value in objects)
+                    return objects if whole or array.dtype.kind != "f" else array
         return array
     if isinstance(values, Sequence) and not isinstance(values, str):
         if values and all(isinstance(value, list) for value in values):

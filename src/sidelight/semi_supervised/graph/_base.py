@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import KW_ONLY
+from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -20,10 +20,11 @@ from sidelight.base.inner import decided_codes, not_defined
 from sidelight.constraints import Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.graphs import Similarity, degrees, similarity_graph
-from sidelight.graphs.inner import check_graph
+from sidelight.graphs.inner import check_graph, join_both_ways
 from sidelight.semi_supervised.graph._parts import (
     comparable_weights,
     hang_parts,
+    join_far_parts,
     rows_without_label,
 )
 
@@ -34,8 +35,12 @@ SIMILARITIES_AT_A_TIME = 4_000_000
 GRAPH_PARAMETERS = {
     "n_neighbors": "Number of neighbors of a row in the graph.",
     "graph": "Edges of the graph: between nearest neighbors, or between all rows (at most 15,000, "
-    "``8 n²`` bytes); or ``X`` holds the similarities, for ``fit`` of shape (n_samples, "
-    "n_samples), for ``predict`` of shape (n_new, n_samples).",
+    "``8 n²`` bytes). Or ``X`` holds the similarities, for ``fit`` of shape (n_samples, "
+    "n_samples), for ``predict`` of shape (n_new, n_samples); or, in the same shapes, distances, "
+    "of which nearest neighbors are joined: a sparse matrix stores those of neighbors, such as "
+    "that of scikit-learn's ``KNeighborsTransformer``. Edges that a sparse matrix stores one way "
+    "only count both ways. Or a function of two blocks of rows that returns their similarities, "
+    "dense or sparse.",
     "weights": "Similarity of joined rows, see :func:`sidelight.graphs.neighbor_graph`.",
     "sigma": 'Width of the weights "gaussian"; "auto" is the median distance of the last '
     "neighbor, or, between all rows, the 5th percentile of the distances.",
@@ -54,14 +59,20 @@ class _GraphClassifier(Classifier):
 
     n_neighbors: Count = 10
     _: KW_ONLY
-    graph: Literal["neighbors", "full", "precomputed"] = "neighbors"
+    graph: Literal["neighbors", "full", "precomputed", "distances"] | Callable[..., Any] = (
+        "neighbors"
+    )
     weights: Literal["gaussian", "local", "cosine", "fuzzy", "connectivity"] = "gaussian"
     sigma: FinitePositive | Auto = "auto"
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.graph == "precomputed"
+        tags.input_tags.pairwise = self._graph_kind in ("precomputed", "distances")
         return tags
+
+    @property
+    def _graph_kind(self) -> str:
+        return self.graph if isinstance(self.graph, str) else "function"
 
     def _spread(self, W: sparse.csr_array, labels: IntArray, known: Constraints) -> Array:
         """Return the values of all rows of a graph with labels."""
@@ -74,56 +85,86 @@ class _GraphClassifier(Classifier):
     def _learn(self, rows: Any, labels: IntArray, known: Constraints) -> None:
         W, self._similarity = self._build_graph(rows, known)
         lost, n_parts = rows_without_label(W, labels)
-        if self._similarity is not None and lost.any():
-            W = hang_parts(W, rows, lost, cosine=self.weights == "cosine")
-        if lost.any():
-            self._warn_of_lost(np.flatnonzero(lost), n_parts, known)
-        if self._similarity is not None or not lost.any():
+        if not lost.any():
             self._values = self._spread(W, labels, known)
             return
-        found = np.flatnonzero(~lost)
-        values = self._spread(sparse.csr_array(W[found][:, found]), labels[found], known)
-        self._values = np.empty((len(labels), *values.shape[1:]))
-        self._values[found] = values
-        self._values[lost] = values[labels[found] >= 0].mean(axis=0)
+        self._warn_of_lost(np.flatnonzero(lost), n_parts, known)
+        if self._graph_kind == "full" and self.weights != "cosine":
+            W = join_far_parts(W, self._similarity, labels)
+        elif self._graph_kind in ("neighbors", "full"):
+            W = hang_parts(W, rows, lost, cosine=self.weights == "cosine")
+        else:
+            self._values = self._spread_where_joined(W, labels, known, lost)
+            return
+        self._values = self._spread(W, labels, known)
 
-    def _build_graph(
-        self, rows: Any, known: Constraints
-    ) -> tuple[sparse.csr_array, Similarity | None]:
+    def _spread_where_joined(
+        self, W: sparse.csr_array, labels: IntArray, known: Constraints, lost: Array
+    ) -> Array:
+        """Values of rows that a path joins to a label; the mean of the labeled ones elsewhere."""
+        found = np.flatnonzero(~lost)
+        spread = self._spread(sparse.csr_array(W[found][:, found]), labels[found], known)
+        values = np.empty((len(labels), *spread.shape[1:]))
+        values[found] = spread
+        values[lost] = spread[labels[found] >= 0].mean(axis=0)
+        return values
+
+    def _build_graph(self, rows: Any, known: Constraints) -> tuple[sparse.csr_array, Any]:
         """Similarities of the rows, and the way to those of new rows."""
-        precomputed = self.graph == "precomputed"
-        if self.sigma != "auto" and (precomputed or self.weights != "gaussian"):
+        kind = self._graph_kind
+        weighted = kind in ("neighbors", "full", "distances")
+        if self.sigma != "auto" and not (weighted and self.weights == "gaussian"):
             warn(
                 f"{setting('sigma', self.sigma)} is not used: it is the width of weights "
-                f"'gaussian', and not of graph {self.graph!r} with weights {self.weights!r}.",
+                f"'gaussian', and not of graph {kind!r} with weights {self.weights!r}.",
                 UserWarning,
             )
-        if precomputed:
-            names = known.name_rows if known.ids is not None else None
-            return comparable_weights(check_graph(rows, names)), None
-        W, similarity = similarity_graph(
-            rows,
-            self.n_neighbors if self.graph == "neighbors" else None,
+        names = known.name_rows if known.ids is not None else None
+        if kind == "precomputed":
+            return comparable_weights(check_graph(join_both_ways(rows), names)), _GivenSimilarity()
+        kept = rows if kind == "distances" else rows.copy()  # the user may change the rows
+        if kind == "function":
+            similarity = _GivenSimilarity(self.graph, kept)
+            W = join_both_ways(similarity.of(kept))
+            return comparable_weights(check_graph(W, names)), similarity
+        W, by_distance = similarity_graph(
+            kept,
+            None if kind == "full" else self.n_neighbors,
             weights=self.weights,
             sigma=None if self.sigma == "auto" else float(self.sigma),
+            metric="precomputed" if kind == "distances" else "euclidean",
+            least=0.0,
         )
-        return comparable_weights(W), similarity
+        return comparable_weights(W), by_distance
 
     def _warn_of_lost(self, lost: IntArray, n_parts: int, known: Constraints) -> None:
         """Warn about rows without a path to a label, and about how they are classified."""
         number = f"{len(lost):,} of {known.n_samples:,} rows"
         name = f"such as {known.name_rows(lost[:1])[0]}"
-        if self._similarity is None:
-            done = "their values are the mean of those of the labeled rows"
-            advice = "Store similarities that join them to others, or label one of each part."
-        else:
-            done = "each part takes the class at the end of the shortest link to the others"
-            advice = f"Label a row of it, or join them by a larger {setting('n_neighbors')}."
-        warn(
+        begin = (
             f"No path of the graph joins {number} ({name}, in {counted(n_parts, 'part')}) to a "
-            f"labeled row; {done}. {advice}",
-            ConstraintWarning,
+            "labeled row"
         )
+        nearest = "each part takes the class at the end of the shortest link to the others"
+        if self._graph_kind == "full" and self.weights != "cosine":
+            begin = (
+                f"The similarities of {number} ({name}, in {counted(n_parts, 'part')}) to all "
+                "others are lost in rounding"
+            )
+            done = "each part takes the class of what is nearest to it"
+            wider = f" Take a larger {setting('sigma')}," if self.weights == "gaussian" else ""
+            advice = f"{wider} or label a row of it." if wider else " Label a row of it."
+        elif self._graph_kind == "neighbors":
+            done = nearest
+            advice = f" Label a row of it, or join them by a larger {setting('n_neighbors')}."
+        elif self._graph_kind == "full":
+            done, advice = nearest, " Label a row of it."
+        else:
+            done = "their values are the mean of those of the labeled rows"
+            advice = " Store similarities that join them to others, or label one of each part."
+            if self._graph_kind == "distances":
+                advice = " Store distances to more neighbors, or label a row of each part."
+        warn(f"{begin}; {done}.{advice}", ConstraintWarning)
 
     def _transduced(self, rows: Any) -> IntArray:
         return decided_codes(self._decision(self._values))
@@ -138,21 +179,19 @@ class _GraphClassifier(Classifier):
 
     def _blocks(self, n_rows: int) -> Iterator[slice]:
         n_known = len(self._values)
-        near = self.n_neighbors if self.graph == "neighbors" else n_known
+        near = self.n_neighbors if self._graph_kind in ("neighbors", "distances") else n_known
         size = max(SIMILARITIES_AT_A_TIME // max(min(near, n_known), 1), 1)
         return (slice(first, first + size) for first in range(0, max(n_rows, 1), size))
 
     def _average_block(self, rows: Any) -> Array:
         similarity = self._similarity
-        S = sparse.csr_array(rows, dtype=np.float64) if similarity is None else similarity.to(rows)
-        if S.nnz and similarity is None:
-            S = self._checked_similarities(S)
+        S = similarity.to(rows, relative=True)
         total = degrees(S)
         lost = np.flatnonzero(~(total > 0))
         values = np.asarray(S @ self._values)
         total[lost] = 1.0
         values /= total.reshape(-1, *[1] * (values.ndim - 1))
-        if len(lost) and similarity is None:
+        if len(lost) and isinstance(similarity, _GivenSimilarity):
             values[lost] = self._values.mean(axis=0)
             warn(
                 f"{len(lost):,} of {len(total):,} new rows, row {lost[0]} the first, are similar "
@@ -160,15 +199,38 @@ class _GraphClassifier(Classifier):
                 ConstraintWarning,
             )
         elif len(lost):
-            assert similarity is not None
             values[lost] = self._values[_nearest(similarity, rows[lost])]
         return values
 
-    def _checked_similarities(self, S: sparse.csr_array) -> sparse.csr_array:
-        """Similarities of new rows that were given, in units of the largest of each row."""
-        if S.data.min() < 0:
+
+@dataclass(frozen=True)
+class _GivenSimilarity:
+    """Similarities that are given: as a matrix, or by a function of two blocks of rows."""
+
+    function: Any = None
+    rows: Any = None
+
+    def of(self, new: Any) -> Any:
+        """What the function returns for new rows, checked for its shape."""
+        found = self.function(new, self.rows)
+        S = found if sparse.issparse(found) else np.asarray(found, dtype=np.float64)
+        shape = (new.shape[0], self.rows.shape[0])
+        if S.shape != shape:
             raise SidelightError(
-                f"Similarities are not negative; those of the new rows hold {S.data.min():g}."
+                f"The function for the graph must return similarities of shape {shape}, one per "
+                f"pair of rows; it returned shape {S.shape}."
+            )
+        return S
+
+    def to(self, new: Any, *, relative: bool) -> sparse.csr_array:
+        """Similarities of new rows, in units of the largest of each row."""
+        S = sparse.csr_array(new if self.function is None else self.of(new), dtype=np.float64)
+        if not S.nnz:
+            return S
+        if not np.all((S.data >= 0) & np.isfinite(S.data)):
+            worst = S.data.min() if np.all(np.isfinite(S.data)) else np.nan
+            raise SidelightError(
+                f"Similarities are finite and not negative; those of the new rows hold {worst:g}."
             )
         largest = np.asarray(S.max(axis=1).todense()).reshape(-1)
         ends = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
@@ -190,7 +252,11 @@ class _DistributionClassifier(_GraphClassifier, ProbabilisticClassifier):
 
 
 def _nearest(similarity: Similarity, rows: Any) -> IntArray:
-    """Nearest row of the graph to each of these rows."""
+    """Nearest row of the graph to each of these rows, or distances."""
+    if similarity.rows is None:
+        dense = rows.toarray() if sparse.issparse(rows) else rows
+        stored = sparse.issparse(rows) and np.asarray((rows != 0).todense())
+        return np.asarray(np.where(stored, dense, np.inf).argmin(axis=1))
     metric = "cosine" if similarity.weights == "cosine" else "euclidean"
     search = NearestNeighbors(n_neighbors=1, metric=metric).fit(similarity.rows)
     return np.asarray(search.kneighbors(rows, return_distance=False)[:, 0], dtype=np.int64)
