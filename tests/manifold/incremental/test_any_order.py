@@ -153,6 +153,20 @@ def test_first_row_of_a_call_lies_apart_and_the_second_joins_it() -> None:
             assert np.corrcoef(apart, wanted.geodesics_[80])[0, 1] > 0.999
 
 
+def test_pair_of_a_row_that_left_has_no_effect_any_more() -> None:
+    """The edges that it changed are those of other rows, too."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(40, 2))
+    far = int(np.argsort(np.linalg.norm(X - X[3], axis=1))[6])
+    known = Constraints(None, [(3, far)], n_samples=40)
+    model = IncrementalIsomap(n_neighbors=4).fit(X, constraints=known)
+    plain = IncrementalIsomap(n_neighbors=4).fit(X)
+    others = np.delete(np.arange(40), far)
+    apart = model.geodesics() - plain.geodesics()
+    assert np.abs(apart[np.ix_(others, others)]).max() > 0.1
+    np.testing.assert_allclose(model.remove(far).geodesics(), plain.remove(far).geodesics())
+
+
 def test_stream_in_parts_draws_its_landmarks_from_the_largest() -> None:
     rng = np.random.default_rng(0)
     X = np.vstack([rng.uniform(size=(20, 2)) + np.array([9.0, 0.0]), rng.uniform(size=(60, 2))])

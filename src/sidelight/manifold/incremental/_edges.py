@@ -189,9 +189,8 @@ class EdgeRules:
         """Pairs of rows that are on the map, with the rows in the order in which they came."""
         known = self.known
         together, apart = near.slots_of(known.together), near.slots_of(known.apart)
-        kept = np.ones(len(together), bool), np.ones(len(apart), bool)
-        if self.inside is not None:
-            kept = self.inside[together].all(axis=1), self.inside[apart].all(axis=1)
+        inside = np.ones(near.n, bool) if self.inside is None else self.inside
+        kept = inside[together].all(axis=1), inside[apart].all(axis=1)
         return Pairs(
             place[together[kept[0]]],
             known.together_weight[kept[0]],

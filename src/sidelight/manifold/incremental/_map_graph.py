@@ -94,22 +94,24 @@ class MapGraph:
 
     def remove(self, slot: int, update: MapUpdate) -> None:
         """Remove the row of a slot; the last row gets the slot."""
+        local = self.rules.is_local(self.near)  # pairs of the row, forgotten next, changed others
         with _clock(update, "geodesic_seconds"):
             self.rules.forget(int(self.serials[slot]))
             update.edges_deleted += self.paths.degree(slot)
             self._note(self.paths.remove_vertex(slot), update)
             update.n_removed += 1
-        self._fill_up(slot, update)
+        self._fill_up(slot, local, update)
 
     def contract(self, slot: int, update: MapUpdate) -> None:
         """Remove the row of a slot, keeping the geodesics over it by short-cuts."""
+        local = self.rules.is_local(self.near)
         with _clock(update, "geodesic_seconds"):
             serials = self.serials.copy()
             pairs, lengths = self.paths.contract_vertex(slot)
             self.rules.forget(int(serials[slot]))
             self.rules.keep_shortcuts(serials[pairs], lengths)
             update.n_contracted += 1
-        self._fill_up(slot, update)
+        self._fill_up(slot, local, update)
 
     def add_pairs(self, pairs: Pairs, serials: Array, update: MapUpdate) -> None:
         """Add constraints on pairs of rows, given by their serial numbers."""
@@ -129,10 +131,9 @@ class MapGraph:
         _, _, pairs, lengths = self._compare(edges, -1)
         self.paths.change_edges(pairs, lengths)
 
-    def _fill_up(self, slot: int, update: MapUpdate) -> None:
+    def _fill_up(self, slot: int, local: bool, update: MapUpdate) -> None:
         """Fill up the lists that a row has left, and add the edges of those that come."""
         with _clock(update, "neighbor_seconds"):
-            local = self.rules.is_local(self.near)
             touched = self.near.remove(slot)
         with _clock(update, "geodesic_seconds"):
             if self.n == 0:

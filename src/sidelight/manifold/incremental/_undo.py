@@ -80,6 +80,8 @@ class SavedMap:
         """Whether the rows of before are still there, each in its slot."""
         before, now = self._map.graph, self._changing.graph
         paths = now.paths
-        if isinstance(paths, DynamicPathTrees) and not np.array_equal(paths.sources, self._sources):
-            return False
+        if self._sources is not None:
+            assert isinstance(paths, DynamicPathTrees)  # the same object as before
+            if not np.array_equal(paths.sources, self._sources):
+                return False
         return np.array_equal(now.serials[: before.n], before.serials)
