@@ -13,11 +13,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from tests.common.applies import applies_to
 from tests.common.docstrings import entries_by_section
 from tests.common.models import data_for, fitted, fitted_again, make
+from tests.common.ownership import buffers_of, shared
 
 from sidelight import Constraints
 from sidelight.catalog import Method
@@ -33,6 +35,11 @@ def results(model: object, X: object) -> dict[str, np.ndarray]:
     if hasattr(model, "transduction_"):  # the score of a classifier needs the true classes
         uses.remove("score")
     return {name: np.asarray(getattr(model, name)(X)) for name in uses}
+
+
+def dense(result: np.ndarray) -> np.ndarray:
+    """Features of sparse rows are sparse rows."""
+    return result.item().toarray() if result.dtype == object and not result.shape else result
 
 
 def assert_same(one: object, other: object, X: object) -> None:
@@ -79,6 +86,28 @@ def check_fit_leaves_its_input_alone(method: Method) -> None:
     before, after = again.knowledge
     assert after == before
     assert again.model.get_params() == make(method).get_params()
+
+
+def check_fit_keeps_no_array_of_the_caller(method: Method) -> None:
+    """What was given to a fit may be overwritten: neither rows, labels nor weights are shared."""
+    data = data_for(method)
+    forms = [data.X.astype(np.float32)]
+    forms += [sparse.csr_array(data.X, dtype=np.float64)] if method.tags.sparse else []
+    for X in forms:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            given = {"y": data.y.copy()}
+            if "sample_weight" in inspect.signature(method.cls.fit).parameters:
+                given["sample_weight"] = np.ones(len(data.y), dtype=X.dtype)
+            model = make(method, n_init=1, max_iter=3)
+            model.fit(X, constraints=data.known, **given)
+            before = results(model, X.copy())
+            assert shared(model, X, *given.values()) == []
+            new = X.copy()
+            for array in (*buffers_of(X)[:1], *given.values()):
+                array += 1
+            for name, value in results(model, new).items():
+                np.testing.assert_array_equal(dense(value), dense(before[name]))
 
 
 def check_same_seed_same_result(method: Method) -> None:

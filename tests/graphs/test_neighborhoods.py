@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components, dijkstra, minimum_spanning_tree
 from scipy.spatial.distance import cdist
+from tests.strategies import SEEDS
 
 from sidelight import Constraints, engine
 from sidelight.constraints import known_pairs
@@ -21,6 +22,7 @@ from sidelight.graphs import (
     join_parts,
     nearest_rows,
 )
+from sidelight.graphs.inner import bridges
 
 RNG = np.random.default_rng(0)
 
@@ -204,6 +206,33 @@ def test_bridges_are_those_of_the_minimum_spanning_tree(
     np.testing.assert_allclose(
         np.sort(bridges), np.sort(np.repeat(minimum_spanning_tree(between).data, 2))
     )
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=SEEDS, metric=st.sampled_from(["euclidean", "precomputed"]), sparse_rows=st.booleans())
+def test_bridges_with_tied_lengths_are_those_of_the_first_rows(
+    seed: int, metric: str, sparse_rows: bool
+) -> None:
+    """Kruskal's search over all pairs, by length and position: n - 1 links of n parts."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, rng.integers(2, 7), (rng.integers(2, 60), 2)).astype(float)
+    n_parts = int(rng.integers(1, 10))
+    part = np.unique(rng.integers(0, n_parts, len(X)), return_inverse=True)[1].ravel()
+    D = cdist(X, X)
+    joined, wanted = part.copy(), []
+    pairs = [(i, j) for i in range(len(X)) for j in range(i)]
+    for i, j in sorted(pairs, key=lambda pair: (D[pair], *pair[::-1])):
+        if joined[i] != joined[j]:
+            joined[joined == joined[i]] = joined[j]
+            wanted.append((j, i))
+    rows = sparse.csr_array(X) if sparse_rows else X
+    for small in (0, 3, 64):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("sidelight.graphs._bridges.SMALL_PART", small)
+            first, second, lengths = bridges(rows if metric == "euclidean" else D, part, metric)
+        found = list(zip(first.tolist(), second.tolist(), strict=True))
+        assert sorted(found) == sorted(wanted)
+        np.testing.assert_array_equal(lengths, D[first, second])
 
 
 def test_other_ways_with_parts() -> None:

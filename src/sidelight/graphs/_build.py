@@ -242,7 +242,8 @@ class Similarity:
     Attributes
     ----------
     rows : array or CSR matrix of shape (n, d) or None
-        Rows of the graph; None where distances were given.
+        Rows of the graph, a copy, since who gave them may change them; None where distances were
+        given.
     weights : str
         Kind of weights, see :func:`neighbor_graph`.
     sigma : float
@@ -261,6 +262,10 @@ class Similarity:
     scales: Array
     n_neighbors: int | None
     scale_neighbor: int = SCALE_NEIGHBOR
+
+    def __post_init__(self) -> None:
+        if self.rows is not None:
+            object.__setattr__(self, "rows", self.rows.copy())
 
     def weigh(self, distances: Array, own: Array, targets: Array, *, one_end: bool) -> Array:
         """Similarities from distances; ``own`` are the scales of the rows that look.

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+from scipy.sparse.csgraph import connected_components
 
 from sidelight._kernels.manifold.cuts import cut_between
 from sidelight._typing import Array
 from sidelight.constraints import Pairs
+from sidelight.graphs._bridges import spanning_edges
 from sidelight.graphs._nearest import pair_distances
 from sidelight.graphs._neighborhoods import Metric, symmetric_edges
 
@@ -149,13 +150,7 @@ def _holding(first: Array, second: Array, lengths: Array) -> Array:
     """Places of the shortest edges that join parts: those of a minimum spanning tree."""
     low, high = np.minimum(first, second), np.maximum(first, second)
     order = np.lexsort((high, low, lengths))
-    n = int(high.max()) + 1
-    _, at = np.unique(low[order] * n + high[order], return_index=True)
-    shortest = order[at]  # of every two parts the shortest edge
-    rank = np.argsort(np.argsort(at)) + 1.0  # lengths may be 0, which would be no edge
-    between = sparse.csr_array((rank, (low[shortest], high[shortest])), shape=(n, n))
-    tree = minimum_spanning_tree(between)
-    return np.asarray(shortest[np.isin(rank, tree.data)])
+    return np.asarray(order[spanning_edges(first[order], second[order])])
 
 
 def _joined(

@@ -16,20 +16,16 @@ from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import counted, listed, setting
 from sidelight.exceptions import EmbeddingWarning, SidelightError
+from sidelight.graphs._bridges import bridges
 from sidelight.graphs._nearest import (
-    RowSearch,
     check_distances,
     nearest_of_matrix,
     nearest_rows,
-    pair_distances,
     rows_within,
 )
 
 Metric = Literal["euclidean", "precomputed"]
 Disconnected = Literal["bridge", "largest", "raise"]
-
-#: Parts of at most this many rows look for their nearest other row all at once.
-SMALL_PART = 64
 
 #: Sizes of parts that a message names.
 NAMED_PARTS = 5
@@ -151,9 +147,10 @@ def join_parts(
     X : array or CSR matrix
         What the graph was built from.
     disconnected : {"bridge", "largest", "raise"}, default="bridge"
-        "bridge" joins the parts by the shortest links between them, those of a minimum spanning
-        tree, and warns; "largest" keeps the largest part (of equal ones the first), and warns;
-        "raise" raises. All name the sizes of the parts.
+        "bridge" joins the parts by the shortest links between them, those of the minimum spanning
+        tree (of links of one length those of the first rows), and warns; "largest" keeps the
+        largest part (of equal ones the first), and warns; "raise" raises. All name the sizes of the
+        parts.
     metric : {"euclidean", "precomputed"}, default="euclidean"
         Whether ``X`` holds rows or distances. Of a sparse matrix of distances no bridge can be
         built: the distances between its parts are not known.
@@ -224,66 +221,3 @@ def _named_sizes(sizes: Array) -> str:
     rest = len(sizes) - len(largest)
     named = [*largest, f"{rest:,} more of fewer"] if rest else largest
     return f"{counted(len(sizes), 'part')} of {listed(named)} rows"
-
-
-def bridges(X: Any, part: Array, metric: Metric) -> tuple[Array, Array, Array]:
-    """Shortest links that join all parts: in every round each part but the largest takes one."""
-    distances = np.asarray(X, dtype=np.float64) if metric == "precomputed" else None
-    rows = X if sparse.issparse(X) or distances is not None else np.asarray(X)
-    found = []
-    while part.max() > 0:
-        if distances is not None:
-            links = _links_by_matrix(distances, part)
-        else:
-            links = _links_by_search(rows, part)
-        found.append(links)
-        ends = part[links[:, 0]], part[links[:, 1]]
-        n_parts = part.max() + 1
-        joins = sparse.coo_array((np.ones(len(links)), ends), shape=(n_parts, n_parts))
-        part = connected_components(joins, directed=False)[1][part]
-    pairs = np.unique(np.sort(np.concatenate(found), axis=1), axis=0)
-    first, second = pairs[:, 0], pairs[:, 1]
-    if distances is not None:
-        return first, second, distances[first, second]
-    return first, second, pair_distances(rows, first, second)
-
-
-def _links_by_matrix(distances: Array, part: Array) -> Array:
-    """Shortest link out of every part but the largest, from all distances."""
-    sizes = np.bincount(part)
-    links = []
-    for which in np.delete(np.arange(len(sizes)), np.argmax(sizes)):
-        inside, outside = np.flatnonzero(part == which), np.flatnonzero(part != which)
-        between = distances[np.ix_(inside, outside)]
-        at, to = np.unravel_index(np.argmin(between), between.shape)
-        links.append((inside[at], outside[to]))
-    return np.array(links)
-
-
-def _links_by_search(rows: Any, part: Array) -> Array:
-    """Shortest link out of every part but the largest, by searches for nearest rows.
-
-    A part of ``s`` rows has another row among the ``s + 1`` nearest of each of its rows, so one
-    search over all rows serves the small parts; large parts search among the rows outside them.
-    """
-    sizes = np.bincount(part)
-    largest = int(np.argmax(sizes))
-    small = np.flatnonzero((sizes <= SMALL_PART) & (np.arange(len(sizes)) != largest))
-    large = np.flatnonzero((sizes > SMALL_PART) & (np.arange(len(sizes)) != largest))
-    best: list[tuple[Array, Array, Array]] = []
-    if len(small):
-        looking = np.flatnonzero(np.isin(part, small))
-        wanted = int(min(sizes[small].max() + 1, len(part)))
-        distances, targets = RowSearch(rows).nearest(looking, wanted)
-        foreign = part[targets] != part[looking][:, None]
-        column = np.argmax(foreign, axis=1)
-        at = np.arange(len(looking))
-        best.append((looking, targets[at, column], distances[at, column]))
-    for which in large:
-        inside, outside = np.flatnonzero(part == which), np.flatnonzero(part != which)
-        distances, targets = RowSearch(rows, outside).nearest(inside, 1)
-        best.append((inside, outside[targets[:, 0]], distances[:, 0]))
-    first, second, lengths = (np.concatenate(column) for column in zip(*best, strict=True))
-    order = np.lexsort((second, first, lengths, part[first]))
-    _, shortest = np.unique(part[first][order], return_index=True)
-    return np.column_stack([first, second])[order[shortest]]

@@ -1,3 +1,4 @@
+from ._bridges import bridges as bridges
 from ._build import MAX_ROWS as MAX_ROWS
 from ._geodesics import run_blocks as run_blocks
 from ._growing import larger as larger
@@ -8,6 +9,5 @@ from ._nearest import BLOCK_NUMBERS as BLOCK_NUMBERS
 from ._nearest import RowSearch as RowSearch
 from ._nearest import first_of_each as first_of_each
 from ._neighborhoods import Disconnected as Disconnected
-from ._neighborhoods import bridges as bridges
 from ._neighborhoods import symmetric_edges as symmetric_edges
 from ._precomputed import join_both_ways as join_both_ways

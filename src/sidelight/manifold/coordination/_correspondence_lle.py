@@ -116,7 +116,7 @@ class CorrespondenceLLE(ViewsEmbedding):
             )
         places = vectors * np.sqrt(views.n_objects)
         self.eigenvalues_ = values
-        self._rows = views.rows
+        self._rows = [rows.copy() for rows in views.rows]
         self._set_places([places[objects] for objects in views.objects], views)
 
     def _errors(self, rows: Array, views: Views, view: int) -> sparse.csr_array:

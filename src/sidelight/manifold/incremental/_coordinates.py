@@ -42,6 +42,9 @@ class Coordinates:
         Mean squared geodesics of the rows.
     residual : float
         ``max_c |B v_c - λ_c v_c| / λ_1`` when it was last known.
+    complete : bool
+        Whether all rows have vectors; not while some are in another part of the graph. Those that
+        lie on the map later are no small change, which a step would follow: all are recomputed.
     """
 
     def __init__(self, n_components: int) -> None:
@@ -50,6 +53,7 @@ class Coordinates:
         self.values = np.zeros(n_components)
         self.means = np.zeros(0)
         self.residual = 0.0
+        self.complete = True
         self.least = 0.0
         self.n_at_least = 0
 
@@ -60,8 +64,6 @@ class Coordinates:
 
     def place(self, lengths: Array) -> Array:
         """Vectors of new rows from their geodesics to all rows: ``V' (means - g²) / 2λ``."""
-        if not np.isfinite(lengths).all():  # in another part of the graph: no place
-            return np.zeros((*lengths.shape[:-1], self.n_components))
         inverse = np.zeros_like(self.values)
         np.divide(0.5, self.values, where=self.values > 0, out=inverse)
         with one_thread_blas:
@@ -69,8 +71,15 @@ class Coordinates:
 
     def add(self, lengths: Array) -> None:
         """Add a row, from its geodesics to all others."""
-        self.vectors = np.vstack([self.vectors, self.place(lengths)])
-        self.means = np.append(self.means, np.sum(lengths**2) / max(len(lengths), 1))
+        self._add_vector(lengths)
+        mean = np.sum(lengths**2) / max(len(lengths), 1) if self.complete else 0.0
+        self.means = np.append(self.means, mean)
+
+    def _add_vector(self, lengths: Array) -> None:
+        """Add the vector of a row; it is 0 where the row, or another, is in another part."""
+        self.complete = self.complete and bool(np.isfinite(lengths).all())
+        vector = self.place(lengths) if self.complete else np.zeros(self.n_components)
+        self.vectors = np.vstack([self.vectors, vector])
 
     def drop(self, slot: int) -> None:
         """Remove the row of a slot; the last row gets the slot."""
@@ -91,10 +100,11 @@ class Coordinates:
             self.vectors, self.means = np.zeros((n, self.n_components)), np.zeros(n)
             self.vectors[inside], self.means[inside] = frame.vectors, -2.0 * frame.means
         self.residual = 0.0
+        self.complete = inside is None
 
     def improve(self, paths: Any, steps: int) -> None:
         """Make the vectors follow the geodesics by some steps."""
-        if len(self.vectors) <= max(FEW_ROWS, 4 * self.n_components):
+        if not self.complete or len(self.vectors) <= max(FEW_ROWS, 4 * self.n_components):
             self.solve(paths)
             return
         shift = self._shift(paths)
@@ -158,10 +168,12 @@ class LandmarkCoordinates(Coordinates):
         """Linear map that turns singular vectors into isometric coordinates."""
         return self._stretch
 
+    def begin(self, n_rows: int) -> None:
+        """Make room for the vectors of rows, which the next step finds."""
+        self.vectors, self.complete = np.zeros((n_rows, self.n_components)), False
+
     def place(self, lengths: Array) -> Array:
         """Vectors of new rows from their geodesics to the landmarks: ``U' (means - g²) / 2S``."""
-        if not np.isfinite(lengths).all():
-            return np.zeros((*lengths.shape[:-1], self.n_components))
         inverse = np.zeros_like(self.values)
         np.divide(0.5, self.values, where=self.values > 0, out=inverse)
         with one_thread_blas:
@@ -169,7 +181,7 @@ class LandmarkCoordinates(Coordinates):
 
     def add(self, lengths: Array) -> None:
         """Add a row, from its geodesics to the landmarks."""
-        self.vectors = np.vstack([self.vectors, self.place(lengths)])
+        self._add_vector(lengths)
 
     def drop(self, slot: int) -> None:
         """Remove the row of a slot; the last row gets the slot."""
@@ -187,11 +199,15 @@ class LandmarkCoordinates(Coordinates):
         self._step(paths, inside, self.left.T)
         for _ in range(2):
             self._improve_once(paths, inside)
+        self.complete = inside is None
 
-    def improve(self, paths: Any, steps: int, inside: Array | None = None) -> None:
+    def improve(self, paths: Any, steps: int) -> None:
         """Make the vectors follow the geodesics by some Ritz steps."""
+        if not self.complete:
+            self.solve(paths)
+            return
         for _ in range(steps):
-            self._improve_once(paths, inside)
+            self._improve_once(paths, None)
 
     def _improve_once(self, paths: DynamicPathTrees, inside: Array | None) -> None:
         n = len(self.vectors)

@@ -35,11 +35,16 @@ class EdgeRules:
     n_parts : int
         Parts that the graph was in when it was last built; bridges join none.
     part : ndarray of int or None
-        Part of every row, by slot, if there are several and no bridges.
+        Part of every row, by slot, if there are several and no bridges; that of the row that came
+        first is 0.
     cut : csr_array of bool or None
         Edges between slots that cannot-links have cut or made longer, if there are any.
-    pending_messages : list of str
-        Messages about parts that nobody has seen yet.
+    message : str
+        What there is to say about the parts; nothing where there is one.
+    n_warned : int
+        Number of parts that the last call knew of; more are worth a warning.
+    means : ndarray
+        Mean distances to neighbors by slot, bridges among them, of rows within a radius.
     """
 
     conformal: bool
@@ -49,7 +54,9 @@ class EdgeRules:
     n_parts: int = 1
     part: Array | None = None
     cut: sparse.csr_array | None = None
-    pending_messages: list[str] = field(default_factory=list)
+    message: str = ""
+    n_warned: int = 1
+    means: Array = field(default_factory=lambda: np.empty(0))
 
     def is_local(self, near: Neighborhood) -> bool:
         """Whether a row changes no edges but those of rows whose neighbors it changes."""
@@ -104,93 +111,112 @@ class EdgeRules:
         return lengths
 
     def graph(self, near: Neighborhood) -> sparse.csr_array:
-        """All edges that there should be, slots as positions: as the batch method has them."""
-        graph = near.graph()
-        cuts = self._shortcut_edges(near)
-        graph = self._joined(graph, cuts, near)
+        """All edges that there should be, slots as positions: as the batch method has them.
+
+        They are found with the rows in the order in which they came, so that ties are broken as in
+        a map that begins with the rows that are left, whatever slots they are in.
+        """
+        order = near.order
+        place = np.argsort(order)
+        rows = near.rows[order]
+        cuts = self._shortcut_edges(place, near)
+        graph = self._joined(_renumbered(near.graph(), order), cuts, rows, place)
         plain = graph
         factors = np.ones(graph.nnz)
-        known = self._pairs_by_slot(near)
+        known = self._pairs_in_order(place, near)
         if known.n_together or known.n_apart:
-            graph, factors = constrained_edges(graph, near.rows[: near.n], known)
-        self.cut = _cut_edges(plain, graph, factors) if known.n_apart else None
+            graph, factors = constrained_edges(graph, rows, known)
+        cut = _cut_edges(plain, graph, factors) if known.n_apart else None
+        self.cut = None if cut is None else _renumbered(cut, place)
         ends = np.repeat(np.arange(near.n), np.diff(graph.indptr))
         lengths = graph.data * factors
         if self.conformal:
-            scales = self.scales(near, plain)
+            if near.radius is not None:
+                counts = np.maximum(np.diff(plain.indptr), 1)
+                self.means = (np.asarray(plain.sum(axis=1)).ravel() / counts)[place]
+            scales = self.scales(near)[order]
             lengths = lengths / np.sqrt(scales[ends] * scales[graph.indices])
-        first, second, kept = cuts
-        return symmetric_edges(
-            np.concatenate([ends, first]),
-            np.concatenate([graph.indices, second]),
-            np.concatenate([lengths, kept]),
-            near.n,
-        )
+        graph.data = lengths
+        return _renumbered(_with_edges(graph, *cuts), place)
 
-    def scales(self, near: Neighborhood, graph: sparse.csr_array | None = None) -> Array:
+    def scales(self, near: Neighborhood) -> Array:
         """Mean distances to neighbors, above 0: where all are the same the least of the others."""
-        if near.radius is None:
-            scales = near.scales()
-        else:
-            within = near.graph() if graph is None else graph
-            scales = np.asarray(within.sum(axis=1)).ravel() / np.maximum(np.diff(within.indptr), 1)
-        above = scales[scales > 0]
-        return np.where(scales > 0, scales, above.min() if len(above) else 1.0)
+        means = near.scales() if near.radius is None else self.means
+        mapped = means if self.inside is None else means[self.inside]
+        above = mapped[mapped > 0]
+        return np.where(means > 0, means, above.min() if len(above) else 1.0)
 
-    def _shortcut_edges(self, near: Neighborhood) -> tuple[Array, Array, Array]:
-        """Short-cuts by slots, each once."""
+    @property
+    def inside(self) -> Array | None:
+        """Which slots are in the largest part, of equal ones that of the row that came first."""
+        return None if self.part is None else self.part == np.argmax(np.bincount(self.part))
+
+    def _shortcut_edges(self, place: Array, near: Neighborhood) -> tuple[Array, Array, Array]:
+        """Short-cuts, each once, with the rows in the order in which they came."""
         found = [(a, b, w) for a in self.shortcuts for b, w in self.shortcuts[a].items() if a < b]
         named = np.array([(a, b) for a, b, _ in found], dtype=np.int64).reshape(-1, 2)
-        slots = near.slots_of(named)
-        return slots[:, 0], slots[:, 1], np.array([length for _, _, length in found])
+        ends = place[near.slots_of(named)]
+        return ends[:, 0], ends[:, 1], np.array([length for _, _, length in found])
 
     def _joined(
-        self, graph: sparse.csr_array, cuts: tuple[Array, Array, Array], near: Neighborhood
+        self,
+        graph: sparse.csr_array,
+        cuts: tuple[Array, Array, Array],
+        rows: Array,
+        place: Array,
     ) -> sparse.csr_array:
         """The graph with bridges where it falls into parts, and these counted."""
-        whole = graph
-        if len(cuts[0]):
-            old = sparse.coo_array(graph)
-            whole = symmetric_edges(
-                np.concatenate([old.row, cuts[0]]),
-                np.concatenate([old.col, cuts[1]]),
-                np.concatenate([old.data, cuts[2]]),
-                near.n,
-            )
-        before = self.n_parts
+        whole = _with_edges(graph, *cuts) if len(cuts[0]) else graph
         n_parts, part = connected_components(whole, directed=False)
-        self.n_parts, self.part = int(n_parts), None
+        self.n_parts, self.part, self.message = int(n_parts), None, ""
         if n_parts <= 1:
             return graph
         if self.disconnected != "bridge":
-            self.part = part
+            self.part = part[place]
         if self.disconnected == "raise":
             return graph  # whoever asked for the change raises, once it is complete
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            joined, _ = join_parts(whole, near.rows[: near.n], self.disconnected)
-        if n_parts > before:
-            self.pending_messages += [str(one.message) for one in caught]
+            joined, _ = join_parts(whole, rows, self.disconnected)
+        self.message = str(caught[0].message)
         if self.disconnected == "largest":
             return graph
-        ends = np.repeat(np.arange(near.n), np.diff(joined.indptr))
-        across = part[ends] != part[joined.indices]
-        old = sparse.coo_array(graph)
-        return symmetric_edges(
-            np.concatenate([old.row, ends[across]]),
-            np.concatenate([old.col, joined.indices[across]]),
-            np.concatenate([old.data, joined.data[across]]),
-            near.n,
+        ends = np.repeat(np.arange(len(rows)), np.diff(joined.indptr))
+        across = (part[ends] != part[joined.indices]) & (ends < joined.indices)
+        return _with_edges(graph, ends[across], joined.indices[across], joined.data[across])
+
+    def _pairs_in_order(self, place: Array, near: Neighborhood) -> Pairs:
+        """Pairs of rows that are on the map, with the rows in the order in which they came."""
+        known = self.known
+        together, apart = near.slots_of(known.together), near.slots_of(known.apart)
+        inside = np.ones(near.n, bool) if self.inside is None else self.inside
+        kept = inside[together].all(axis=1), inside[apart].all(axis=1)
+        return Pairs(
+            place[together[kept[0]]],
+            known.together_weight[kept[0]],
+            place[apart[kept[1]]],
+            known.apart_weight[kept[1]],
         )
 
-    def _pairs_by_slot(self, near: Neighborhood) -> Pairs:
-        known = self.known
-        return Pairs(
-            near.slots_of(known.together),
-            known.together_weight,
-            near.slots_of(known.apart),
-            known.apart_weight,
-        )
+
+def _with_edges(
+    graph: sparse.csr_array, first: Array, second: Array, lengths: Array
+) -> sparse.csr_array:
+    """A graph and more edges, each given once."""
+    old = sparse.coo_array(graph)
+    return symmetric_edges(
+        np.concatenate([old.row, first]),
+        np.concatenate([old.col, second]),
+        np.concatenate([old.data, lengths]),
+        graph.shape[0],
+    )
+
+
+def _renumbered(graph: sparse.csr_array, order: Array) -> sparse.csr_array:
+    """The graph with its vertices in another order; edges without length stay."""
+    moved = sparse.csr_array(graph[order][:, order])
+    moved.sort_indices()
+    return moved
 
 
 def _cut_edges(

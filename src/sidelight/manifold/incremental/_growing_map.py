@@ -94,7 +94,7 @@ class GrowingMap:
     @property
     def order(self) -> Array:
         """Slots in the order in which their rows came."""
-        return np.argsort(self.graph.serials, kind="stable")
+        return self.graph.near.order
 
     def start(self, rows: Array, first: int, pairs: Pairs, update: MapUpdate) -> None:
         """Begin with rows, all at once; ``first`` is the serial number of the first."""
@@ -165,7 +165,7 @@ class GrowingMap:
         chosen = np.sort(self.rng.permutation(self.n)[:number])
         self.graph.with_landmarks(chosen)
         self.coordinates = LandmarkCoordinates(self.coordinates.n_components)
-        self.coordinates.solve(self.graph.paths)
+        self.coordinates.begin(self.n)
 
     def _lengths_of_last(self) -> Array:
         """Geodesics of the last row, to all others or to the landmarks."""
@@ -207,10 +207,9 @@ class GrowingMap:
 
     def _inside(self) -> Array | None:
         """Which rows are in the largest part, if there are several and no bridges."""
-        part = self.graph.rules.part
-        if part is None:
+        inside = self.graph.rules.inside
+        if inside is None:
             return None
-        inside = np.asarray(part == np.argmax(np.bincount(part)))
         paths = self.graph.paths
         if isinstance(paths, DynamicPathTrees):
             outside = np.flatnonzero(~inside[paths.sources])

@@ -34,6 +34,7 @@ from sidelight.manifold.incremental._growing_map import GrowingMap, Limits
 from sidelight.manifold.incremental._map_graph import MapGraph
 from sidelight.manifold.incremental._neighborhood import Neighborhood
 from sidelight.manifold.incremental._placing import place_rows
+from sidelight.manifold.incremental._undo import undone_on_error
 from sidelight.manifold.incremental._updates import MapUpdate
 from sidelight.manifold.spectral._base import PARAMETERS
 from sidelight.manifold.spectral._frame import check_pairs_fit, warn_of_missing_dimensions
@@ -149,6 +150,7 @@ class IncrementalIsomap(Embedding):
 
     # --- calls ----------------------------------------------------------------------------------
 
+    @undone_on_error
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
         """Start a new map: Isomap of all rows at once.
 
@@ -185,6 +187,7 @@ class IncrementalIsomap(Embedding):
         warn_of_missing_dimensions(self._map.coordinates.values, self.n_components)
         return self
 
+    @undone_on_error
     def partial_fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
         """Add rows to the map, or start it.
 
@@ -227,6 +230,7 @@ class IncrementalIsomap(Embedding):
         self._grow(self._values(rows), known_pairs(known), first)
         return self
 
+    @undone_on_error
     def remove(self, positions: Any = None, *, ids: Any = None) -> Self:
         """Remove rows from the map.
 
@@ -255,10 +259,12 @@ class IncrementalIsomap(Embedding):
         for serial in serials.tolist():
             self._map.remove(int(self._map.graph.near.slots_of(np.array([serial]))[0]), update)
         self._map.improve(self.n_ritz, update)
+        self._check_connected("The rows were not removed.")
         self._warn_of_graph(update)
         self._publish(update)
         return self
 
+    @undone_on_error
     def refine(self) -> Self:
         """Find the coordinates of the geodesics to the last digits: those of a batch map.
 
@@ -375,7 +381,7 @@ class IncrementalIsomap(Embedding):
             self._map.solve(update)
         elif len(values) > begin:
             self._map.improve(self.n_ritz, update)
-        self._check_connected(came)
+        self._check_connected("The new rows were not taken." if came else "")
         self._warn_of_graph(update)
         self._publish(update)
         self._show_last(came, values)
@@ -401,8 +407,8 @@ class IncrementalIsomap(Embedding):
         kept = _pairs_within(pairs, there[first:], 0)
         self._map.graph.add_pairs(kept, np.arange(first, self._map.n_seen), update)
 
-    def _check_connected(self, came: int) -> None:
-        """With ``disconnected="raise"``, take new rows back that leave the graph in parts."""
+    def _check_connected(self, undone: str) -> None:
+        """With ``disconnected="raise"``, refuse a change that leaves the graph in parts."""
         rules = self._map.graph.rules
         if self.disconnected != "raise" or rules.n_parts == 1 or rules.part is None:
             return
@@ -414,24 +420,14 @@ class IncrementalIsomap(Embedding):
             f"{setting('disconnected', 'bridge')} and {setting('disconnected', 'largest')}, which "
             "go on without that."
         )
-        new = self._map.graph.serials[self._map.graph.serials >= came]
-        if came == 0 or len(new) == self._map.n:
-            del self._map
-            raise SidelightError(message)
-        update = MapUpdate()
-        for serial in np.sort(new)[::-1].tolist():
-            self._map.remove(int(self._map.graph.near.slots_of(np.array([serial]))[0]), update)
-        self._map.n_seen = came
-        self._map.improve(self.n_ritz, update)
-        self._publish(update)
-        raise SidelightError(f"{message} The new rows were not taken.")
+        raise SidelightError(f"{message} {undone}".rstrip())
 
     def _warn_of_graph(self, update: MapUpdate) -> None:
         """Warn about parts of the graph and about suspected short-cuts."""
         rules = self._map.graph.rules
-        for message in rules.pending_messages:
-            warn(message, EmbeddingWarning)
-        rules.pending_messages.clear()
+        if rules.n_parts > rules.n_warned:
+            warn(rules.message, EmbeddingWarning)
+        rules.n_warned = rules.n_parts
         if update.share_shortened > SUSPECTED_SHARE and self._map.n >= SUSPECTED_ROWS:
             warn(
                 f"A short-cut is suspected: one row made {update.share_shortened:.0%} of all "

@@ -83,7 +83,7 @@ class MapGraph:
                     self.near, np.column_stack([np.full(len(ends), new), ends])
                 )
             else:
-                ends, to_new, pairs, lengths = self._compare(new)
+                ends, to_new, pairs, lengths = self._compare(self.rules.graph(self.near), new)
             change = self._change(pairs, lengths, update)
             change += self.paths.add_vertex(zip(ends.tolist(), to_new.tolist(), strict=True))
             update.edges_added += len(ends)
@@ -94,22 +94,24 @@ class MapGraph:
 
     def remove(self, slot: int, update: MapUpdate) -> None:
         """Remove the row of a slot; the last row gets the slot."""
+        local = self.rules.is_local(self.near)  # pairs of the row, forgotten next, changed others
         with _clock(update, "geodesic_seconds"):
             self.rules.forget(int(self.serials[slot]))
             update.edges_deleted += self.paths.degree(slot)
             self._note(self.paths.remove_vertex(slot), update)
             update.n_removed += 1
-        self._fill_up(slot, update)
+        self._fill_up(slot, local, update)
 
     def contract(self, slot: int, update: MapUpdate) -> None:
         """Remove the row of a slot, keeping the geodesics over it by short-cuts."""
+        local = self.rules.is_local(self.near)
         with _clock(update, "geodesic_seconds"):
             serials = self.serials.copy()
             pairs, lengths = self.paths.contract_vertex(slot)
             self.rules.forget(int(serials[slot]))
             self.rules.keep_shortcuts(serials[pairs], lengths)
             update.n_contracted += 1
-        self._fill_up(slot, update)
+        self._fill_up(slot, local, update)
 
     def add_pairs(self, pairs: Pairs, serials: Array, update: MapUpdate) -> None:
         """Add constraints on pairs of rows, given by their serial numbers."""
@@ -119,10 +121,19 @@ class MapGraph:
                 self._rebuild(update)
                 update.n_parts = self.rules.n_parts
 
-    def _fill_up(self, slot: int, update: MapUpdate) -> None:
+    def take_back(self, n: int, edges: sparse.csr_array) -> None:
+        """Take the geodesics of all slots from ``n`` on out again, and give the others these edges.
+
+        Only the geodesics are changed.
+        """
+        for slot in range(self.paths.n_vertices - 1, n - 1, -1):
+            self.paths.remove_vertex(slot)
+        _, _, pairs, lengths = self._compare(edges, -1)
+        self.paths.change_edges(pairs, lengths)
+
+    def _fill_up(self, slot: int, local: bool, update: MapUpdate) -> None:
         """Fill up the lists that a row has left, and add the edges of those that come."""
         with _clock(update, "neighbor_seconds"):
-            local = self.rules.is_local(self.near)
             touched = self.near.remove(slot)
         with _clock(update, "geodesic_seconds"):
             if self.n == 0:
@@ -136,7 +147,7 @@ class MapGraph:
 
     def _rebuild(self, update: MapUpdate) -> None:
         """Compare the graph with that which is wanted, and change the geodesics accordingly."""
-        _, _, pairs, lengths = self._compare(-1)
+        _, _, pairs, lengths = self._compare(self.rules.graph(self.near), -1)
         self._note(self._change(pairs, lengths, update), update)
 
     def _touched_edges(self, touched: Touched) -> tuple[Array, Array]:
@@ -177,9 +188,9 @@ class MapGraph:
             self._rebuild(update)
         update.n_parts = self.rules.n_parts
 
-    def _compare(self, new: int) -> tuple[Array, Array, Array, Array]:
+    def _compare(self, graph: sparse.csr_array, new: int) -> tuple[Array, Array, Array, Array]:
         """Edges of a new row with their lengths; other edges that differ, with wanted lengths."""
-        wanted = _upper_edges(self.rules.graph(self.near))
+        wanted = _upper_edges(graph)
         there = _upper_edges(self.paths.graph)
         codes = np.union1d(wanted[0], there[0])
         lengths = _lengths_at(codes, wanted)

@@ -82,6 +82,11 @@ class Neighborhood:
         """Arrays for the compiled loops."""
         return self.near, self.near_distances, self.counts
 
+    @property
+    def order(self) -> Array:
+        """Slots in the order in which their rows came."""
+        return np.argsort(self.serials[: self.n], kind="stable")
+
     def add(self, row: Array, serial: int) -> Touched:
         """Add a row, in the next slot."""
         new = self.n
@@ -134,8 +139,7 @@ class Neighborhood:
 
     def slots_of(self, serials: Array) -> Array:
         """Slots of the rows with these serial numbers, -1 for rows that are not here."""
-        own = self.serials[: self.n]
-        order = np.argsort(own, kind="stable")
+        own, order = self.serials[: self.n], self.order
         at = np.minimum(np.searchsorted(own, serials, sorter=order), max(self.n - 1, 0))
         if self.n == 0:
             return np.full(np.shape(serials), -1)

@@ -134,7 +134,7 @@ class _NeighborhoodEmbedding(Embedding):
         near = self._neighborhood(rows, known, fixed)
         self._kept, self._n_rows = near.kept, n
         self._uncut: sparse.csr_array | None = None
-        self._rows: Any = None if self._is_precomputed else near.rows
+        self._rows: Any = None if self._is_precomputed else near.rows.copy()
         places = self._embed(near)
         if not self._is_precomputed and near.anchors is None:
             _share_places(places, near)

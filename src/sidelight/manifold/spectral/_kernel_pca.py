@@ -100,7 +100,7 @@ class KernelPCA(Embedding):
         n = rows.shape[0]
         check_several(n)
         check_pairs_fit(n, type(self).__name__, "Take fewer rows; transform places the others.")
-        self._rows = None if self._is_precomputed else rows
+        self._rows = None if self._is_precomputed else rows.copy()
         self._gamma = 1.0 / rows.shape[1] if self.gamma == "auto" else float(self.gamma)
         matrix = self._similarities(rows)
         if self._is_precomputed:

@@ -107,7 +107,7 @@ class ClassicalScaling(Embedding):
                 )
             return check_distances(rows) if fit else np.asarray(rows, dtype=np.float64)
         if fit:
-            self._rows, self._point = rows, point_among(as_rows(rows))
+            self._rows, self._point = rows.copy(), point_among(as_rows(rows))
         near = relative_to(self._rows, self._point)
         if fit:
             return np.asarray(pairwise_distances(near))

@@ -306,7 +306,7 @@ class NonparametricMixture(MixtureBase):
         k = self.n_components
         sizes = np.bincount(fit.labels, minlength=k)
         components = KernelComponents(
-            rows=None if self.kernel_ == "precomputed" else source.to_memory(),
+            rows=None if self.kernel_ == "precomputed" else source.to_memory().copy(),
             bandwidth=self.bandwidth_,
             profiles=fit.profiles,
             log_columns=log_columns,
