@@ -95,6 +95,14 @@ def test_squared_distances_make_it_kmeans():
     np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
+@pytest.mark.parametrize("features", ["multinomial", "poisson"])
+def test_rows_of_the_fit_are_predicted_where_they_are(features):
+    for seed in range(4):
+        X = 1 + np.random.default_rng(seed).poisson(1.0, size=(120, 6))
+        model = InformationBottleneck(5, features=features, random_state=0).fit(X)
+        np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
 def test_units_do_not_matter():
     X = np.random.default_rng(1).standard_normal((200, 3)) + 3 * np.eye(3)[np.arange(200) % 3]
     labels = [

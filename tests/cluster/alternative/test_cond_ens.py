@@ -20,9 +20,10 @@ from sidelight.cluster import CondEns, KMeans, find_alternatives
 from sidelight.cluster.alternative._median_partition import (
     Labelings,
     category_utility,
+    directions_of_cells,
     median_partition,
 )
-from sidelight.evaluation import adjusted_rand_index
+from sidelight.evaluation import adjusted_rand_index, normalized_mutual_information
 from sidelight.exceptions import ConstraintWarning, InvalidParameter, SidelightError
 from sidelight.mixture import GaussianMixture
 
@@ -207,6 +208,49 @@ def test_alternatives_that_cannot_be_found() -> None:
             find_alternatives(CondEns(2), X, wrong)
 
 
+def skewed(seed: int) -> np.ndarray:
+    """Two independent columns of three groups each: three clusters of both cut across them."""
+    rng = np.random.default_rng(seed)
+    groups = rng.integers(0, 3, (200, 2))
+    return groups * [9.0, 7.0] + rng.normal(size=(200, 2))
+
+
+def nmi(one: np.ndarray, other: np.ndarray) -> float:
+    return normalized_mutual_information(one, other)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_second_alternative_does_not_follow_the_first(seed: int) -> None:
+    X = skewed(seed)
+    first = KMeans(3, random_state=seed).fit(X).labels_
+    published = CondEns(3, variant="published", random_state=seed).fit(X, known=first)
+    ours = CondEns(3, random_state=seed).fit(X, known=first)
+    assert nmi(first, published.labels_) > 0.15 > nmi(first, ours.labels_)
+    assert ours.restarts_["redundancy"].min() == pytest.approx(nmi(first, ours.labels_), abs=0.1)
+    assert ours.n_left_out_ > 0 == published.n_left_out_
+    np.testing.assert_array_equal(ours.predict(X), ours.labels_)
+
+
+def test_repetition_is_told_with_the_split_and_the_figure() -> None:
+    X = skewed(0)
+    # The published combination repeats the first split; its figure is the one that is measured.
+    with pytest.warns(ConstraintWarning, match="'alternative 1'") as caught:
+        first, second = find_alternatives(CondEns(3, variant="published", random_state=0), X, 2)
+    assert f"share {nmi(first.labels_, second.labels_):.2f} of" in str(caught[0].message)
+    independent, _ = three_factors()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        find_alternatives(CondEns(2, random_state=0), independent, 3)
+
+
+def test_independent_labelings_are_combined_as_published() -> None:
+    X, side, _ = grid()
+    ours = CondEns(2, random_state=0).fit(X, known=side)
+    published = CondEns(2, variant="published", random_state=0).fit(X, known=side)
+    np.testing.assert_array_equal(ours.labels_, published.labels_)
+    assert ours.n_left_out_ == 0
+
+
 # --- what it is made of ---
 
 
@@ -265,3 +309,20 @@ def test_weights_of_classes_count() -> None:
     assert adjusted_rand_index(labels[:, 0], heavy) == 1.0
     other = combine(labels, 2, np.array([0.1, 5.0]))
     assert adjusted_rand_index(labels[:, 1], other) == 1.0
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000))
+def test_without_the_directions_left_out_known_classes_have_equal_means(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    cells = rng.integers(0, 3, 60)
+    cells[:3] = range(3)
+    labels = np.column_stack([(rng.integers(0, k, 60) + cells) % k for k in (3, 4, 3)])
+    sizes, weights = labels.max(axis=0) + 1, rng.uniform(0.5, 2, 3)
+    labelings = Labelings.of(list(labels.T), sizes)
+    directions = directions_of_cells(labelings, weights, cells)
+    points = np.asarray(labelings.indicators(weights))[labelings.of_row]
+    left = points - points @ directions.T @ directions
+    for cell in range(3):
+        assert left[cells == cell].mean(axis=0) == pytest.approx(left.mean(axis=0), abs=1e-9)
+    assert directions @ directions.T == pytest.approx(np.eye(len(directions)), abs=1e-9)

@@ -265,6 +265,51 @@ def test_new_rows_with_classes_in_another_order_and_unseen_ones():
     np.testing.assert_array_equal(unseen, model.predict(X))
 
 
+@pytest.mark.parametrize("features", ["gaussian", "multinomial", "poisson"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"lagrangian": 2},
+        {"known_as": "regression"},
+        {"variant": "published"},
+        {"method": "sequential"},
+        {"item_weight": "length"},
+    ],
+    ids=str,
+)
+def test_rows_of_the_fit_are_predicted_where_they_are(features, options):
+    if options.get("item_weight") and features != "multinomial":
+        pytest.skip("only shares have lengths")
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        side, height = rng.integers(0, 2, (2, 120))
+        X = np.column_stack((4 * side, 2 * height)) + rng.normal(size=(120, 2))
+        if features != "gaussian":
+            X = 1 + rng.poisson(np.exp(0.5 * X))
+        model = ConditionalInformationBottleneck(
+            3, features=features, n_init=3, random_state=0, **options
+        )
+        model.fit(X, known=side)
+        if options.get("lagrangian") == 2:  # its price is about all rows at once: ties may differ
+            assert np.mean(model.predict(X, known=side) == model.labels_) > 0.95
+            continue
+        np.testing.assert_array_equal(model.predict(X, known=side), model.labels_)
+        if options.get("known_as") is None:
+            np.testing.assert_array_equal(model.fit(X).predict(X), model.labels_)
+
+
+def test_new_rows_of_unknown_class_go_where_they_fit_in_any_class():
+    rng = np.random.default_rng(0)
+    side, height = rng.integers(0, 2, 600), rng.integers(0, 3, 600)
+    X = np.column_stack((9 * side, 3 * height)) + rng.normal(size=(600, 2))
+    model = ConditionalInformationBottleneck(3, random_state=0).fit(X[:300], known=side[:300])
+    known = adjusted_rand_index(height[300:], model.predict(X[300:], known=side[300:]))
+    # The sides are far apart, so that the rows tell theirs; shares of the sides that differ by
+    # chance move the overall centers, which must not order the rows by side.
+    assert adjusted_rand_index(height[300:], model.predict(X[300:])) == pytest.approx(known, abs=0.01)
+
+
 @pytest.mark.parametrize("features", FEATURES)
 @pytest.mark.parametrize("known_as", ["product", "regression"])
 def test_pickled_models_predict_the_same(features, known_as):

@@ -301,6 +301,57 @@ def test_links_between_a_row_and_a_column() -> None:
         fit(TOY, cross_constraints=CrossLinks(None, [(7, 0)]))
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_true_link_over_a_zero_does_not_tear_its_ends_out(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    of_row, of_column = np.repeat(range(3), [5, 5, 4]), np.repeat(range(3), 4)
+    same = of_row[:, None] == of_column
+    table = (same != (rng.random(same.shape) < 0.1)).astype(int)
+    row, column = np.argwhere(same & (table == 0))[0].tolist()
+    other = int(np.flatnonzero(of_column != of_row[row])[-1])
+    for apart in ([], [(row, other)]):
+        known = CrossLinks(must_link=[(row, column)], cannot_link=apart)
+        model = fit(table, 3, cross_constraints=known)
+        assert adjusted_rand_score(of_row, model.labels_) == 1.0
+        assert adjusted_rand_score(of_column, model.column_labels_) == 1.0
+        assert model.labels_[row] == model.column_labels_[column]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_can_be_satisfied_is(seed: int) -> None:
+    # Statements that are true of random classes always have a solution: the classes.
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(2, 4))
+    of_row, of_column = (rng.integers(0, k, rng.integers(3, 8)) for _ in range(2))
+    same = of_row[:, None] == of_column
+    table = (rng.random(same.shape) < np.where(same, 0.7, 0.3)).astype(int)
+    table[table.sum(axis=1) == 0, 0] = 1
+    table[0, table.sum(axis=0) == 0] = 1
+
+    def pairs(one: np.ndarray, other: np.ndarray, alike: bool) -> list[tuple[int, int]]:
+        fits = (one[:, None] == other) == alike
+        if one is other:
+            fits = np.triu(fits, 1)
+        every = rng.permutation(np.argwhere(fits))
+        return [(int(i), int(j)) for i, j in every[: rng.integers(0, 3)]]
+
+    cross = CrossLinks(pairs(of_row, of_column, True), pairs(of_row, of_column, False))
+    sides = [
+        Constraints(pairs(one, one, True), pairs(one, one, False), n_samples=len(one))
+        for one in (of_row, of_column)
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConstraintWarning)  # no row or column without a cluster
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = CDKMeans(k, n_init=3, random_state=0).fit(
+            table, constraints=sides[0], column_constraints=sides[1], cross_constraints=cross
+        )
+    assert model.n_violations_ == model.n_column_violations_ == 0
+    for links, alike in ((cross.must_link, True), (cross.cannot_link, False)):
+        for row, column in links:
+            assert (model.labels_[int(row)] == model.column_labels_[int(column)]) == alike
+
+
 def test_column_constraints_follow_names() -> None:
     table = pd.DataFrame(TOY, columns=list("vwxyz"))
     known = Constraints([("z", "v")], ids=list("zyxwv"))

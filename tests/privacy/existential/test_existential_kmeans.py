@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from tests.privacy.existential.generators import (
     all_valid,
     balanced,
@@ -135,6 +137,40 @@ def test_several_conditions_and_numbers_for_each_cluster():
     counts = model.condition_counts_
     assert np.all(counts >= wanted.least_in(4))
     assert "smoker" in repr(model.conditions_)
+
+
+@pytest.mark.parametrize("refine", ["transport", "flow", "lookahead", "random"])
+@pytest.mark.parametrize("radius", [None, 0.0])
+@pytest.mark.parametrize(
+    ("rows", "least", "pivots"),
+    [
+        ([3.75, 5.96, -0.16, -0.72, 3.19], [2, 0, 1], [1, 3, 4]),
+        ([1.09, -4.32, -2.61, 2.85, -9.7, 3.8], [1, 2, 0, 1], [1, 3, 4, 5]),
+        ([4.79, 0.89, 6.46, -0.88, -4.18, -4.64], [1, 0, 2, 0], [0, 1, 3, 4, 5]),
+        ([-2.69, 5.63, -2.85, 3.11, 1.75], [1, 2, 0, 0], [0, 2, 3, 4]),
+    ],
+)
+def test_no_cluster_is_empty_where_each_can_have_a_row(rows, least, pivots, radius, refine):
+    X, k = np.array(rows)[:, None], len(least)
+    wanted = Conditions(n_samples=len(X)).at_least(least, np.isin(range(len(X)), pivots))
+    valid = [one for one in all_valid(wanted, k) if len(set(one.tolist())) == k]
+    assert valid
+    for seed in range(5):
+        model = ExistentialKMeans(k, pivot_moves=refine, micro_radius=radius, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # none blames equal rows
+            model.fit(X, conditions=wanted)
+        assert any(np.array_equal(model.labels_, one) for one in valid)
+
+
+def test_a_cluster_that_stays_empty_is_due_to_the_conditions():
+    X = np.arange(4.0)[:, None]
+    wanted = Conditions(n_samples=4).at_least([2, 2, 0])
+    with pytest.warns(ConvergenceWarning, match="conditions need all rows in the other clusters"):
+        ExistentialKMeans(3, random_state=0).fit(X, conditions=wanted)
+    some = Conditions(n_samples=4).at_least([2, 1, 0])
+    with pytest.raises(SidelightError, match="leaves cluster 2 empty"):
+        ExistentialKMeans(3, init=np.array([0, 0, 1, 1])).fit(X, conditions=some)
 
 
 def test_sparse_float32_and_disk_agree(tmp_path):

@@ -466,11 +466,14 @@ class _CentersBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer)
             warn(
                 f"Number of distinct clusters ({n_found}) found smaller than "
                 f"{setting('n_clusters')} "
-                f"({len(result.centers)}). Possibly due to duplicate points in "
-                f"{worded('X', 'the data')}.",
+                f"({len(result.centers)}). {self._why_fewer_clusters()}",
                 ConvergenceWarning,
             )
         return self
+
+    def _why_fewer_clusters(self) -> str:
+        """Sentence on why clusters are empty."""
+        return f"Possibly due to duplicate points in {worded('X', 'the data')}."
 
     def predict(self, X: Any) -> Array:
         """Return the nearest center of every row.

@@ -103,8 +103,9 @@ class InformationBottleneck(BottleneckBase):
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features)
-            New rows. For counts, every cluster has one more row with the shares of all rows, so
-            that a word that a cluster never had does not exclude it.
+            Rows; those of the fit are in the clusters of ``labels_``. Where the cluster never had a
+            word of a new row, all clusters have one more row with the shares of all rows, so that
+            this word does not exclude them.
 
         Returns
         -------
@@ -112,4 +113,6 @@ class InformationBottleneck(BottleneckBase):
             Cluster of every row.
         """
         check_is_fitted(self)
-        return self._nearest(self._overall_costs(self._new_rows(X)))
+        rows = self._new_rows(X)
+        where = np.zeros(rows.shape[0], dtype=np.int64)
+        return self._placed(rows, self._fitted_costs(rows, where), self._overall_costs(rows), where)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Tags
 
-from sidelight._typing import Array, FloatArray
+from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
 from sidelight.cluster.alternative._annealing import (
     AnnealedRestart,
@@ -124,6 +124,7 @@ class BottleneckBase(Clusterer):
         self._one_row = 1.0 / items.n
         self._masses = sums.cluster_masses
         self._mean = self._masses @ overall
+        self._fitted_costs = model.costs_of_new_rows(sums)
         self._compare_with(known)
         return sums, conditional
 
@@ -153,6 +154,20 @@ class BottleneckBase(Clusterer):
         """Cost of new rows in every cluster by the means over all known splits."""
         family, means = self._smoothed_family(), self._smoothed_means()
         return costs_of_rows(family, rows, means)
+
+    def _placed(
+        self, rows: Any, costs: FloatArray, smoothed: FloatArray, where: IntArray
+    ) -> Array:
+        """Clusters of least cost by the model of the fit, as it has placed its own rows.
+
+        A row of counts with a feature that this cluster never had is new: that one feature would
+        exclude it, and it goes by the smoothed costs.
+        """
+        labels = self._nearest(costs)
+        if self.features == "gaussian":
+            return labels
+        new = self._fitted_costs.has_unseen(rows, where, labels)
+        return np.where(new, self._nearest(smoothed), labels).astype(np.int32)
 
     def _nearest(self, costs: FloatArray) -> Array:
         """Cluster of the least cost; an empty one takes no row."""

@@ -126,6 +126,58 @@ class CellTables:
     energy: float
 
 
+@dataclass(frozen=True)
+class CellCosts:
+    """Costs of new rows in the cells of a fit.
+
+    Attributes
+    ----------
+    tables : CellTables
+        Parameters of the fit.
+    unseen : ndarray of bool, shape (n_cells, n_features, n_clusters)
+        Features that no row of a cluster has in a cell.
+    some : ndarray of bool, shape (n_cells, n_clusters)
+        Whether a cluster has a row in a cell.
+    """
+
+    tables: CellTables
+    unseen: Array
+    some: Array
+
+    def __call__(self, rows: Any, cells: IntArray) -> FloatArray:
+        """Cost of every row in every cluster, up to a constant of the row."""
+        products = times_of_cells(rows, cells, self.tables.factors)
+        costs: FloatArray = self.tables.offsets[cells] - products
+        return costs
+
+    def least(self, rows: Any) -> tuple[FloatArray, IntArray]:
+        """Least cost of every row in every cluster over all cells, and the cell of the least of all.
+
+        It is the cost at an unknown cell: the likeliest one for the row and the cluster.
+        """
+        n, k = rows.shape[0], self.some.shape[1]
+        least, cells = np.full((n, k), np.inf), np.zeros((n, k), dtype=np.int64)
+        for z, some in enumerate(self.some):
+            costs = self.tables.offsets[z] - np.asarray(rows @ self.tables.factors[z])
+            lower = some & (costs < least)
+            least[lower], cells[lower] = costs[lower], z
+        return least, cells[np.arange(n), least.argmin(axis=1)]
+
+    def has_unseen(self, rows: Any, cells: IntArray, labels: IntArray) -> Array:
+        """Whether a row has a feature that its cluster has not in the cell."""
+        found = times_of_cells(rows, cells, self.unseen.astype(np.float64))
+        return np.asarray(found[np.arange(len(labels)), labels] > 0)
+
+
+def times_of_cells(rows: Any, cells: IntArray, tables: FloatArray) -> FloatArray:
+    """Product of every row with the columns of the table of its cell."""
+    products = np.empty((len(cells), tables.shape[2]))
+    for z in np.unique(cells):
+        here = np.flatnonzero(cells == z)
+        products[here] = rows[here] @ tables[z]
+    return products
+
+
 class CellModel:
     """Costs of rows in clusters whose means differ from cell to cell.
 
@@ -246,6 +298,10 @@ class CellModel:
         costs = self.sorted.times(tables.factors)
         np.subtract(tables.offsets[self.sorted.cells], costs, out=costs)
         return costs
+
+    def costs_of_new_rows(self, sums: Sums) -> CellCosts:
+        """Costs of rows that were not in the fit, and of its own by their features and cell."""
+        return CellCosts(self.fit(sums), sums.features == 0, sums.masses > 0)
 
     def mean_square_within_cells(self) -> float:
         """Mean squared distance of the rows to the means of their cells."""

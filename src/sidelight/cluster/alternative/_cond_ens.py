@@ -16,7 +16,7 @@ from sidelight._progress import progress
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted, setting
 from sidelight.base import Clusterer
-from sidelight.cluster.alternative._ensemble_score import ConditionalScore
+from sidelight.cluster.alternative._ensemble_score import INDEPENDENT, PRICE, ConditionalScore
 from sidelight.cluster.alternative._local_models import (
     KnownClass,
     LocalModel,
@@ -29,6 +29,7 @@ from sidelight.cluster.alternative._median_partition import (
     Labelings,
     MedianPartition,
     category_utility,
+    directions_of_cells,
     median_partition,
 )
 from sidelight.constraints import Constraints, as_known_splits
@@ -51,7 +52,10 @@ class CondEns(Clusterer):
 
     which is k-means on the labelings side by side, an indicator column per local cluster
     (Constrained Clustering, section 11.3, figure 11.1). Several known splits are avoided through
-    their product. Read more in the :doc:`user guide </cluster/alternative>`.
+    their product. Where a known split moves the rows, the local models may order all rows by it,
+    and their combination repeats it; by default a second combination leaves out the directions in
+    which the labelings of the known classes differ on average, and the better one is kept. Read
+    more in the :doc:`user guide </cluster/alternative>`.
 
     Parameters
     ----------
@@ -65,21 +69,30 @@ class CondEns(Clusterer):
         fewer clusters, with a warning.
     class_weight : {"size", "equal"}, default="size"
         Weight ``w_r`` of the labeling of a class: its share of the rows, or the same for all.
+    variant : {"default", "published"}, default="default"
+        "published" has the combination of the labelings alone, and compares runs by ``score_``
+        alone.
     n_init : int >= 1, default=3
         Number of runs. The run with the largest ``I(C;F|Z) + 0.3 I(C;F)`` is kept, where
         information on the features ``F`` is measured by the squared error that the clusters save,
-        within the known classes ``Z`` and in all rows.
+        within the known classes ``Z`` and in all rows. By default twice the normalized mutual
+        information with a known split beyond 0.1 is subtracted.
 
     Attributes
     ----------
     objective_ : float
         Mean squared distance of the labelings to the combined partition, ``Σ_r w_r (1 - Σ_j
-        p(Y_j^r)² - U(C, Y^r))`` with weights of mean 1; it was minimized.
+        p(Y_j^r)² - U(C, Y^r))`` with weights of mean 1; it was minimized. Of what is left of the
+        labelings where directions were left out (``n_left_out_``).
+    n_left_out_ : int
+        Number of directions of the labelings that the combination leaves out since the known
+        classes differ in them; 0 for the combination as published.
     score_ : float
         ``I(C;F|Z) + 0.3 I(C;F)`` of the clusters, both as shares of the squared error within the
         known classes and in all rows.
     restarts_ : dict of str to ndarray
-        ``objective`` and ``score`` of every run.
+        ``objective``, ``score`` and ``redundancy`` of every run; the last is the largest normalized
+        mutual information with a known split.
     local_agreement_ : ndarray of shape (n_classes,)
         Share of the local labeling of every known class that the combined partition explains,
         ``U(C, Y^r) / U(Y^r, Y^r)``: 1 where they are the same, 0 where they are independent. NaN
@@ -114,6 +127,7 @@ class CondEns(Clusterer):
     estimator: BaseEstimator | None = None
     n_local: Count | ArrayLike | None = None
     class_weight: Literal["size", "equal"] = "size"
+    variant: Literal["default", "published"] = "default"
     n_init: Count = 3
     random_state: Seed = None
     verbose: Verbosity = 0
@@ -163,7 +177,7 @@ class CondEns(Clusterer):
         splits = as_known_splits(known, rows.shape[0], X)
         cells = splits.product()
         parts = split_rows(rows, cells, splits, self._local_numbers(int(cells.max()) + 1))
-        score = ConditionalScore(rows, cells)
+        score = ConditionalScore(rows, cells, splits)
 
         def run(number: int, rng: np.random.RandomState) -> _Run:
             return self._run(number, rows, parts, score, rng)
@@ -180,7 +194,8 @@ class CondEns(Clusterer):
         )
         self.restarts_ = {
             "objective": np.array([one.median.history[-1] for one in runs]),
-            "score": np.array([-one.objective for one in runs]),
+            "score": np.array([one.score for one in runs]),
+            "redundancy": np.array([one.redundancy for one in runs]),
         }
         self._set_fitted_attributes(best_of(runs), len(parts), constrained)
         return self
@@ -228,9 +243,30 @@ class CondEns(Clusterer):
         sizes = np.array([len(model.classes) for model in models])
         weights = self._class_weights([parts[place] for place in voting])
         labelings = Labelings.of(labels, sizes)
+        seed = _seed(rng)
+        directions = [None]
+        if self.variant == "default":
+            directions += [directions_of_cells(labelings, weights, score.cells)]
         with progress(show=False):
-            median = median_partition(labelings, weights, int(self.n_clusters), _seed(rng))
-        return _Run(-score(median.labels), models, voting, labelings, median)
+            medians = [
+                median_partition(labelings, weights, int(self.n_clusters), seed, one)
+                for one in directions
+                if one is None or len(one)
+            ]
+        return best_of([self._judged(one, score, models, voting, labelings) for one in medians])
+
+    def _judged(
+        self,
+        median: MedianPartition,
+        score: ConditionalScore,
+        models: list[LocalModel],
+        voting: list[int],
+        labelings: Labelings,
+    ) -> _Run:
+        """A combination with what it is compared by."""
+        value, redundancy = score(median.labels), score.redundancy(median.labels)
+        excess = PRICE * max(redundancy - INDEPENDENT, 0.0) if self.variant == "default" else 0.0
+        return _Run(excess - value, models, voting, labelings, median, value, redundancy)
 
     def _class_weights(self, parts: list[KnownClass]) -> FloatArray:
         """Weights of the labelings of the classes, with mean 1."""
@@ -240,7 +276,8 @@ class CondEns(Clusterer):
     def _set_fitted_attributes(self, best: _Run, n_classes: int, known: Constraints) -> None:
         median = best.median
         self.labels_ = median.labels
-        self.score_ = -best.objective
+        self.score_ = best.score
+        self.n_left_out_ = len(median.left_out)
         self.objective_ = float(median.history[-1])
         self.history_ = median.history
         self.n_iter_ = int(median.model.n_iter_)
@@ -284,13 +321,15 @@ class CondEns(Clusterer):
 
 @dataclass(frozen=True)
 class _Run:
-    """One run; the objective is the negative score by which runs are compared."""
+    """One run; the objective is what runs are compared by, the smallest is kept."""
 
     objective: float
     models: list[LocalModel]
     voting: list[int]
     labelings: Labelings
     median: MedianPartition
+    score: float
+    redundancy: float
     interrupted: bool = False
 
 

@@ -209,11 +209,16 @@ class ConditionalInformationBottleneck(BottleneckBase):
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features)
-            New rows.
+            Rows. With their known splits, those of the fit are in the clusters of ``labels_``, where
+            the fit has converged (but for rows near a tie with ``lagrangian=2``, whose price is
+            about all rows at once). Where the cluster never had a word of a new row, all clusters
+            have one more row with the shares of all rows, so that this word does not exclude them.
         known : KnownSplits or anything that it takes, default=None
-            The known splits of the new rows, the same ones as in ``fit``. Without them a row goes
-            to the nearest ``cluster_centers_``, whatever the classes; a combination of classes that
-            ``fit`` has not seen counts as none.
+            The known splits of the rows, the same ones as in ``fit``. Without them a row goes
+            to the cluster that costs least in any of the known classes (with a regression: to the
+            nearest of ``cluster_centers_``), which for rows of the fit need not be that of
+            ``labels_``. A combination of classes that ``fit`` has not seen goes to the nearest of
+            ``cluster_centers_``.
 
         Returns
         -------
@@ -223,22 +228,33 @@ class ConditionalInformationBottleneck(BottleneckBase):
         check_is_fitted(self)
         rows = self._new_rows(X)
         overall = self._overall_costs(rows)
-        if known is None or not self._seen.names:
-            return self._nearest(overall)
+        if not self._seen.names:  # one cell of all rows
+            where = np.zeros(rows.shape[0], dtype=np.int64)
+            return self._placed(rows, self._fitted_costs(rows, where), overall, where)
+        if known is None:
+            if isinstance(self._within, Regression):
+                return self._nearest(overall)
+            least, where = self._fitted_costs.least(rows)
+            return self._placed(rows, least, overall, where)
         splits = self._seen.read(known, rows.shape[0], X)
         if isinstance(self._within, Regression):
             columns = with_constant(self._seen.design(splits))
             assert isinstance(self._baseline, RegressionBaseline)
             baseline = self._baseline.at(columns)
             second = self._second_costs(rows, overall, np.arange(len(columns)), baseline)
-            return self._nearest(self._within.costs(rows, columns) + second)
+            smoothed = self._within.costs(rows, columns) + second
+            return self._placed(rows, self._fitted_costs(rows, columns), smoothed, columns)
         cells = self._seen.cells(splits)
+        seen = np.flatnonzero(cells >= 0)
         second = self._second_costs(rows, overall, np.maximum(cells, 0), self._baseline)
-        for z in np.unique(cells[cells >= 0]):
+        for z in np.unique(cells[seen]):
             here = np.flatnonzero(cells == z)
             within = costs_of_rows(self._smoothed_family(), rows[here], self._within[z])
             overall[here] = within + second[here]
-        return self._nearest(overall)
+        labels = self._nearest(overall)
+        rows, cells = rows[seen], cells[seen]
+        labels[seen] = self._placed(rows, self._fitted_costs(rows, cells), overall[seen], cells)
+        return labels
 
     def _second_costs(
         self, rows: Any, overall: FloatArray, which: IntArray, baseline: Baseline

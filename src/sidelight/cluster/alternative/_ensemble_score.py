@@ -8,10 +8,18 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._typing import Array, FloatArray, IntArray
+from sidelight.constraints import KnownSplits
+from sidelight.evaluation import similarity_to_splits
 
 #: Weight of what the clusters say about all rows beside what they say within the known classes:
 #: the value of the experiments in section 11.5.
 COORDINATION = 0.3
+
+
+#: Normalized mutual information with a known split up to which clusters count as independent.
+INDEPENDENT = 0.1
+#: Price of every unit beyond it, in units of the score.
+PRICE = 2.0
 
 
 class ConditionalScore:
@@ -20,8 +28,8 @@ class ConditionalScore:
     Within the known classes and in all rows, each as a share of the error without clusters.
     """
 
-    def __init__(self, rows: Any, cells: IntArray) -> None:
-        self.rows, self.cells = rows, cells
+    def __init__(self, rows: Any, cells: IntArray, splits: KnownSplits) -> None:
+        self.rows, self.cells, self.splits = rows, cells, splits
         self.n_cells = int(cells.max()) + 1
         self.squares = float(_squares(rows))
         sums, counts = self._sums(cells, self.n_cells)
@@ -39,6 +47,10 @@ class ConditionalScore:
         sums = sums.reshape(k, self.n_cells, -1).sum(axis=1)
         overall = self.squares - _explained(sums, counts.reshape(k, -1).sum(axis=1))
         return _saved(left, self.within) + COORDINATION * _saved(overall, self.total)
+
+    def redundancy(self, labels: Array) -> float:
+        """Largest normalized mutual information of clusters and a known split; 0 without any."""
+        return max((one.nmi for one in similarity_to_splits(labels, self.splits)), default=0.0)
 
     def _sums(self, groups: IntArray, n_groups: int) -> tuple[FloatArray, FloatArray]:
         n = len(groups)

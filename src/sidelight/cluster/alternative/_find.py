@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from sidelight._warn import warn
 from sidelight._words import counted, setting, worded
-from sidelight.constraints import as_known_splits
-from sidelight.exceptions import InvalidParameter, SidelightError
+from sidelight.cluster.alternative._ensemble_score import INDEPENDENT
+from sidelight.constraints import KnownSplits, as_known_splits
+from sidelight.evaluation import similarity_to_splits
+from sidelight.exceptions import ConstraintWarning, InvalidParameter, SidelightError
 
 #: Name of a clustering among the known splits, with its number.
 NAME = "alternative"
@@ -21,7 +25,10 @@ def find_alternatives(
     """Find several clusterings, each different from the known splits and from all before.
 
     The first differs from the known splits, and is a plain clustering where there are none; the
-    second differs from the first, too; and so on (Constrained Clustering, section 11.5.3.7).
+    second differs from the first, too; and so on (Constrained Clustering, section 11.5.3.7). Every
+    clustering is compared with all splits before it. Where the normalized mutual information with
+    one of them is above 0.1 (of a column of numbers: the share of its variance that the clusters
+    explain), a warning names the split and the figure.
 
     Parameters
     ----------
@@ -74,6 +81,7 @@ def find_alternatives(
                 raise
             raise SidelightError(_stopped(number, n_alternatives, error)) from error
         labels = found[-1].labels_
+        _warn_of_repetition(number, int(n_alternatives), labels, splits)
         if number < n_alternatives and len(np.unique(labels)) < 2:
             fewer, more = setting("n_alternatives"), setting("n_clusters")
             raise SidelightError(
@@ -83,6 +91,26 @@ def find_alternatives(
             )
         splits = splits.adding(f"{NAME} {number}", labels)
     return found
+
+
+def _warn_of_repetition(number: int, asked: int, labels: Any, splits: KnownSplits) -> None:
+    """Warn where a clustering tells of a split that it was to differ from."""
+    shares = {
+        one.name: one.nmi_reference if math.isnan(one.nmi) else one.nmi
+        for one in similarity_to_splits(labels, splits)
+    }
+    name = max(shares, key=lambda one: shares[one], default="")
+    if not name or shares[name] <= INDEPENDENT:
+        return
+    fewer = worded("", f" ({setting('n_alternatives', number - 1)})")
+    ask = f"ask for {counted(number - 1, 'alternative')}{fewer}, or " if number > 1 else ""
+    warn(
+        f"Alternative {number} of {asked} repeats a part of the split {name!r}: the two share "
+        f"{shares[name]:.2f} of their information, where 0 is independent and up to {INDEPENDENT} "
+        f"may be chance. The rows may have no {'further ' if number > 1 else ''}split of this kind "
+        f"that is independent of those before; {ask}for another number of clusters.",
+        ConstraintWarning,
+    )
 
 
 def _stopped(number: int, asked: int, error: SidelightError) -> str:

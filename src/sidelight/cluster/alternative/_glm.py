@@ -15,11 +15,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sidelight._typing import FloatArray, IntArray
+from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.cluster.alternative._annealing import Moves
 from sidelight.cluster.alternative._bottleneck_cells import CellModel, Sums
-from sidelight.cluster.alternative._bottleneck_common import Common, adjusted_common
-from sidelight.cluster.alternative._bottleneck_features import Items
+from sidelight.cluster.alternative._bottleneck_common import (
+    Common,
+    adjusted_common,
+    common_effects,
+    effect_offsets,
+)
+from sidelight.cluster.alternative._bottleneck_features import Family, Items
 
 #: Share of the mean square of the design that keeps equations regular that repeat each other.
 RIDGE = 1e-9
@@ -172,6 +177,55 @@ class RegressionTables:
     energy: float
 
 
+@dataclass(frozen=True)
+class RegressionCosts:
+    """Costs of new rows by the regressions of a fit.
+
+    Attributes
+    ----------
+    regression : Regression
+        Of every cluster.
+    factors : ndarray of shape (n_features, n_clusters)
+        Factors of the features in the coordinating term, weighted.
+    effects : ndarray of shape (n_features, n_clusters) or None
+        Effects of the clusters beside what is known; None where the term is not adjusted for it.
+    baseline : RegressionBaseline
+        What is known alone, which the effects come on top of.
+    fixed : ndarray of shape (1, n_clusters)
+        Weighted costs beside the factors of a term that is not adjusted.
+    family : Gaussian or CountEntropy
+        Cost of a row in a cluster.
+    coordination : float
+        Weight of the coordinating term.
+    unseen : ndarray of bool, shape (n_features, n_clusters)
+        Features that no row of a cluster has.
+    """
+
+    regression: Regression
+    factors: FloatArray
+    effects: FloatArray | None
+    baseline: RegressionBaseline
+    fixed: FloatArray
+    family: Family
+    coordination: float
+    unseen: Array
+
+    def __call__(self, rows: Any, columns: FloatArray) -> FloatArray:
+        """Cost of every row in every cluster, up to a constant of the row."""
+        offsets = self.fixed
+        if self.effects is not None:
+            common = effect_offsets(self.family, self.effects, self.baseline.at(columns))
+            offsets = self.coordination * common
+        within = self.regression.costs(rows, columns)
+        costs: FloatArray = within + offsets - np.asarray(rows @ self.factors)
+        return costs
+
+    def has_unseen(self, rows: Any, columns: FloatArray, labels: IntArray) -> Array:
+        """Whether a row has a feature that its cluster never has."""
+        found = np.asarray(rows @ self.unseen.astype(np.float64))
+        return np.asarray(found[np.arange(len(labels)), labels] > 0)
+
+
 class RegressionModel:
     """Costs of rows in clusters whose means follow a regression on what is known.
 
@@ -259,6 +313,24 @@ class RegressionModel:
         """``I(C;F|Z)`` and ``I(C;F)``, in the units of the features."""
         _, _, cost = self._fit_conditional(sums, None, settle=True)
         return self._one_cluster - cost, self.plain.informations(sums.overall)[1]
+
+    def costs_of_new_rows(self, sums: RegressionSums) -> RegressionCosts:
+        """Costs of rows that were not in the fit, and of its own by what is known about them."""
+        common, weight = self.common(sums), self.coordination
+        effects = None
+        if self.adjusted:
+            features = sums.overall.features[0]
+            effects = common_effects(self.family, features, sums.weights, self.baseline)
+        return RegressionCosts(
+            self.new_rows(sums),
+            weight * common.factors,
+            effects,
+            self.baseline.at(self.designs[:0]),
+            weight * common.offsets[:1],
+            self.family,
+            weight,
+            sums.overall.features[0] == 0,
+        )
 
     def new_rows(self, sums: RegressionSums) -> Regression:
         """The regression of every cluster, for rows that were not in the fit."""

@@ -8,11 +8,17 @@ Of labelings ``Y^1 ... Y^R`` with weights ``w_r``, the median partition of degre
 it is k-means on the indicator columns of all labelings side by side, block ``r`` multiplied with
 ``sqrt(w_r)`` (Constrained Clustering, section 11.3). Rows with the same labels are one point with a
 weight: as many points as there are different combinations of labels.
+
+A labeling of all rows by the model of one class may follow the known split where that one moves the
+rows. The directions in which the means of the indicators differ between the known classes can
+be left out, ``Y (1 - P)`` with the projection ``P`` on their span: then no known class has other
+means than all rows, and the point of a row still depends on its labels alone.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -25,6 +31,9 @@ STARTS = 3
 
 #: Indicator matrices of more entries are kept sparse.
 DENSE_ENTRIES = 5_000_000
+
+#: Means of indicators that differ by no more are the same.
+SAME = 1e-9
 
 
 @dataclass(frozen=True)
@@ -89,31 +98,68 @@ class MedianPartition:
         Mean squared distance ``SSE / n`` at every iteration of the best start.
     weights : ndarray of shape (n_labelings,)
         Weights of the labelings.
+    left_out : ndarray of shape (n_directions, n_columns)
+        Orthonormal directions of the indicators that are left out.
     """
 
     model: KMeans
     labels: Array
     history: FloatArray
     weights: FloatArray
+    left_out: FloatArray
 
     def place(self, labelings: Labelings) -> Array:
         """Cluster of other rows by their labels: the nearest center."""
-        nearest: Array = self.model.predict(labelings.indicators(self.weights))
+        points = _without(labelings.indicators(self.weights), self.left_out)
+        nearest: Array = self.model.predict(points)
         return nearest[labelings.of_row].astype(np.int32)
 
 
+def directions_of_cells(labelings: Labelings, weights: FloatArray, cells: IntArray) -> FloatArray:
+    """Orthonormal directions in which the means of the indicators differ between known cells.
+
+    None where nothing would be left without them, and where the indicators are kept sparse.
+    """
+    points = labelings.indicators(weights)
+    none = np.empty((0, points.shape[1]))
+    if sparse.issparse(points) or cells.max() == 0:
+        return none
+    n = len(cells)
+    table = sparse.coo_array((np.ones(n), (cells, labelings.of_row))).tocsr()
+    sizes = np.bincount(cells)
+    overall = np.bincount(labelings.of_row) @ points / n
+    offsets = (table @ points) / sizes[:, None] - overall
+    _, lengths, directions = np.linalg.svd(offsets, full_matrices=False)
+    directions = directions[lengths > SAME * np.sqrt(np.sum(weights))]
+    left = _without(points - overall, directions)
+    return directions if np.abs(left).max(initial=0.0) > SAME else none
+
+
+def _without(points: Any, directions: FloatArray) -> Any:
+    return points - (points @ directions.T) @ directions if len(directions) else points
+
+
 def median_partition(
-    labelings: Labelings, weights: FloatArray, n_clusters: int, seed: int
+    labelings: Labelings,
+    weights: FloatArray,
+    n_clusters: int,
+    seed: int,
+    left_out: FloatArray | None = None,
 ) -> MedianPartition:
     """Combine labelings into a partition of at most ``n_clusters`` clusters."""
-    points = labelings.indicators(weights)
+    directions = np.empty((0, int(labelings.sizes.sum()))) if left_out is None else left_out
+    points = _without(labelings.indicators(weights), directions)
     counts = np.bincount(labelings.of_row, minlength=len(labelings.combinations))
     model = KMeans(min(n_clusters, points.shape[0]), n_init=STARTS, tol=0.0, random_state=seed).fit(
         points, sample_weight=counts.astype(np.float64)
     )
     n = len(labelings.of_row)
     return MedianPartition(
-        model, model.labels_[labelings.of_row], np.asarray(model.history_) / n, weights
+        model,
+        model.labels_[labelings.of_row],
+        np.asarray(model.history_) / n,
+        weights,
+        directions,
     )
 
 

@@ -26,7 +26,7 @@ from sidelight.cluster.coclustering._uncovered import (
     check_all_covered,
     explain_uncovered,
     likeness,
-    place_trimmed,
+    place_left_out,
     split_by_side,
     warning_of,
 )
@@ -68,8 +68,9 @@ class CDKMeans(Clusterer):
 
         - ``"default"``: every covered cell counts once, whatever the number of bi-sets around it;
           must-linked rows (columns) are one row (column), with the ones that at least
-          half of them have, and its concepts are the bi-sets. Elements that must be apart are left
-          out of a bi-set where it goes to the cluster of the other.
+          half of them have, and its concepts are the bi-sets. A row and a column that are
+          must-linked have a one in common, whatever the table holds there. Elements that must be
+          apart are left out of a bi-set where it goes to the cluster of the other.
         - ``"published"``: every bi-set counts once, so that blocks of many columns, which have most
           bi-sets, are split and small ones lost. Concepts that hold only one of two must-linked
           elements, or both of two that must be apart, are dropped, so that a few pairs can leave
@@ -140,8 +141,7 @@ class CDKMeans(Clusterer):
     Basu, Davidson, Wagstaff (eds.), Constrained Clustering, chapter 6. Must-links hold, since
     must-linked elements are in the same bi-sets and so have the same weights; two elements that
     must be apart never have a weight in the same cluster. With ``variant="default"`` an element
-    with a cannot-link that all its bi-sets left out goes to the admissible cluster most like its
-    ones. Bounds on gaps hold for every bi-set, but only tend to hold for clusters.
+    that the constraints left without a bi-set goes to the admissible cluster most like its ones. Bounds on gaps hold for every bi-set, but only tend to hold for clusters.
 
     Pairs of rows change little on rows without constraints; as published they made them
     worse on tables of purchases (:doc:`published figures </published>`).
@@ -244,7 +244,8 @@ class CDKMeans(Clusterer):
         grouping = BiSets(found.concepts, known, self.n_clusters, self.variant)
         restarts = self._restarts(grouping)
         covers = found.covers()
-        means = self._read_off(best_of(restarts), restarts, grouping, table, covers, known)
+        left_out = covers | found.emptied
+        means = self._read_off(best_of(restarts), restarts, grouping, table, left_out, known)
         self.row_weights_, self.column_weights_ = (part.T.astype(rows.dtype) for part in means)
         self.row_memberships_ = self._memberships(self.row_weights_, self.labels_)
         self.column_memberships_ = self._memberships(self.column_weights_, self.column_labels_)
@@ -316,7 +317,7 @@ class CDKMeans(Clusterer):
         restarts: list[GroupingRestart],
         grouping: BiSets,
         table: Array,
-        covers: Array,
+        left_out: Array,
         known: TableStatements,
     ) -> tuple[Array, Array]:
         """Set the clusters of both sides, and return the weights that they come from."""
@@ -329,7 +330,7 @@ class CDKMeans(Clusterer):
             "column_agreement": np.array([one[1] for one in agreement]),
         }
         if self.variant == "default":
-            both = place_trimmed(np.concatenate([rows, columns]), covers, table, means, known)
+            both = place_left_out(np.concatenate([rows, columns]), left_out, table, means, known)
             rows, columns = both[: len(rows)], both[len(rows) :]
         place = known.row_order.rank if known.row_order is not None else np.arange(len(rows))
         order = clusters_along(rows, place, self.n_clusters)

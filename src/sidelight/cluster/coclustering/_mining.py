@@ -125,10 +125,13 @@ class Found:
     removed : ndarray of bool, shape (5, n_rows + n_columns)
         Whether a kind of constraint (``admission.MUST_LINK`` and so on) removed a bi-set that
         covers an element.
+    emptied : ndarray of bool, shape (n_rows + n_columns,)
+        Elements that have ones of which none is left in the table of joined elements.
     """
 
     concepts: Concepts
     removed: Array
+    emptied: Array
 
     def covers(self) -> Array:
         """Whether every row and column is in some bi-set, shape (n_rows + n_columns,)."""
@@ -262,7 +265,16 @@ def find_bi_sets(
     words = [np.concatenate(part) for part in zip(*kept, strict=True)]
     if search.mend:
         words = _without_copies(*words)
-    return Found(Concepts(words[0], words[1], *table.shape), search.removed())
+    emptied = np.concatenate(
+        [
+            given.any(axis=1) & ~joined.any(axis=1)[side.element]
+            for given, joined, side in (
+                (table, sides.table, sides.rows),
+                (table.T, sides.table.T, sides.columns),
+            )
+        ]
+    )
+    return Found(Concepts(words[0], words[1], *table.shape), search.removed(), emptied)
 
 
 class _BiSetSearch:

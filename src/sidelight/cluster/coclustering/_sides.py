@@ -2,7 +2,8 @@
 
 Rows that must be together are one element, which has a one where at least half of them have one,
 or, if that is nowhere, where most of them have one; rows that are equal and about which nothing is
-known are one element as well. The same goes for columns.
+known are one element as well. The same goes for columns. A row and a column that must be together
+have a one in common, whatever the table holds: without it no rectangle of ones has both.
 """
 
 from __future__ import annotations
@@ -86,6 +87,8 @@ def prepare(table: Array, known: TableStatements, variant: Variant) -> TwoSides:
     row_of = np.unique(codes[:n], return_inverse=True)[1]
     column_of = np.unique(codes[n:], return_inverse=True)[1]
     merged = _contract(_contract(table, row_of).T, column_of).T
+    if variant == "default":
+        _fill_linked_cells(merged, row_of, column_of, component)
     for arrange in (_without_duplicates, _emptiest_first):
         place = arrange(merged, row_of, constrained[:n], known.row_order)
         merged, row_of = _contract(merged, place), place[row_of]
@@ -115,6 +118,17 @@ def _contract(table: Array, element: IntArray) -> Array:
     divided = ~merged.any(axis=1) & (most > 0)
     merged[divided] = counts[divided] == most[divided, None]
     return merged
+
+
+def _fill_linked_cells(
+    merged: Array, row_of: IntArray, column_of: IntArray, component: IntArray
+) -> None:
+    """Set a one where an element of rows and one of columns must be together."""
+    n = len(row_of)
+    _, first_row, first_column = np.intersect1d(
+        component[:n], component[n:], return_indices=True
+    )  # of a component all rows are one element, and all columns
+    merged[row_of[first_row], column_of[first_column]] = True
 
 
 def _without_duplicates(

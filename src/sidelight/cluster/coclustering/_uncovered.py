@@ -8,7 +8,8 @@ from sidelight._kernels.cluster.coclustering import admission
 from sidelight._kernels.cluster.coclustering.concepts import unpack
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted, listed, setting
-from sidelight.cluster.coclustering._grouping import Centroids
+from sidelight.assignment import assign
+from sidelight.cluster.coclustering._grouping import Centroids, first_largest
 from sidelight.cluster.coclustering._statements import TableStatements
 from sidelight.exceptions import SidelightError
 
@@ -29,20 +30,22 @@ def likeness(ones: Array, weights: FloatArray) -> FloatArray:
     return np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
 
 
-def place_trimmed(
-    labels: IntArray, found: Array, table: Array, means: Centroids, known: TableStatements
+def place_left_out(
+    labels: IntArray, left_out: Array, table: Array, means: Centroids, known: TableStatements
 ) -> IntArray:
-    """Give a cluster to elements with cannot-links that all their bi-sets left behind.
+    """Give a cluster to elements that satisfying the constraints has left without a bi-set.
 
-    Each goes to the cluster most like its ones that no element is in that must be apart; those
-    for which there is none stay in none.
+    Each goes to the cluster most like its ones, with those that it belongs together with, and not
+    where an element is that must be apart. Where that leaves none for some of them, all
+    elements with cannot-links are assigned anew: to the clusters of the largest sum of weights that
+    satisfy every cannot-link.
 
     Parameters
     ----------
     labels : ndarray of int64, shape (n_rows + n_columns,)
         Clusters of the elements, -1 for none.
-    found : ndarray of bool
-        Whether an element is in some bi-set.
+    left_out : ndarray of bool
+        Elements to place where they have no cluster.
     table : ndarray of bool
         The ones.
     means : Centroids
@@ -50,21 +53,38 @@ def place_trimmed(
     known : TableStatements
         What is known.
     """
-    lost = np.flatnonzero((labels < 0) & (known.vertex >= 0) & found)
+    lost = np.flatnonzero((labels < 0) & left_out)
     if not len(lost):
         return labels
-    n_rows, n_vertices = known.n_rows, len(known.edges)
+    n_rows = known.n_rows
     scores = np.concatenate(
         [
             likeness(table[lost[lost < n_rows]], means.columns),
             likeness(table.T[lost[lost >= n_rows] - n_rows], means.rows),
         ]
     )
+    placed = labels.copy()
+    free = known.vertex[lost] < 0
+    if free.any():
+        _, group = np.unique(known.component[lost[free]], return_inverse=True)
+        of_group = np.zeros((group.max() + 1, scores.shape[1]))
+        np.add.at(of_group, group.reshape(-1), scores[free])
+        placed[lost[free]] = first_largest(of_group)[group.reshape(-1)]
+    if not free.all():
+        _place_apart(placed, lost[~free], scores[~free], means, known)
+    return placed
+
+
+def _place_apart(
+    placed: IntArray, lost: IntArray, scores: FloatArray, means: Centroids, known: TableStatements
+) -> None:
+    """Place elements with cannot-links by their scores in the clusters."""
+    n_vertices = len(known.edges)
     of_vertex = np.zeros((n_vertices, scores.shape[1]))
     np.add.at(of_vertex, known.vertex[lost], scores)
     home = np.full(n_vertices, -1, np.int64)
-    constrained = known.vertex >= 0
-    home[known.vertex[constrained]] = labels[constrained]
+    present = (placed >= 0) & (known.vertex >= 0)
+    home[known.vertex[present]] = placed[present]
     edges = unpack(known.edges, n_vertices).astype(bool)
     waiting = np.unique(known.vertex[lost])
     for vertex in waiting[np.argsort(-of_vertex[waiting].max(axis=1), kind="stable")].tolist():
@@ -72,9 +92,19 @@ def place_trimmed(
         open_to_it = np.setdiff1d(np.arange(scores.shape[1]), around)
         if len(open_to_it):
             home[vertex] = open_to_it[of_vertex[vertex, open_to_it].argmax()]
-    placed = labels.copy()
     placed[lost] = home[known.vertex[lost]]
-    return placed
+    if np.all(placed[lost] >= 0):
+        return
+    np.add.at(of_vertex, known.vertex[present], np.vstack([means.rows, means.columns])[present])
+    present[lost] = True
+    placed[present] = _assigned(of_vertex, edges, known.vertex[present])
+
+
+def _assigned(weights: FloatArray, edges: Array, vertex: IntArray) -> IntArray:
+    """Cluster of every vertex given, such that all edges between them are satisfied."""
+    some, place = np.unique(vertex, return_inverse=True)
+    apart = np.argwhere(np.triu(edges[np.ix_(some, some)]))
+    return assign(-weights[some], apart).labels[place.reshape(-1)]
 
 
 #: Largest number of partners of an element, and of elements in an error, that are named.

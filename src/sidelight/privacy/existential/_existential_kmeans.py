@@ -17,7 +17,7 @@ from sidelight.cluster import KMeans
 from sidelight.constraints import Conditions, Constraints
 from sidelight.constraints.inner import align
 from sidelight.engine import RowSource, as_rows
-from sidelight.exceptions import SidelightError
+from sidelight.exceptions import InfeasibleConstraints, SidelightError
 from sidelight.privacy.existential._geometry import WeightedRows
 from sidelight.privacy.existential._loop import ConditionedRows, Stopping
 from sidelight.privacy.existential._micro import (
@@ -27,6 +27,9 @@ from sidelight.privacy.existential._micro import (
 )
 from sidelight.privacy.existential._requirements import Requirements, requirements_of
 from sidelight.tags import MethodTags
+
+#: Name of the condition that no cluster is empty.
+ROW_EACH = "a row of its own"
 
 
 @estimator
@@ -41,7 +44,8 @@ class ExistentialKMeans(KMeans):
     cheaper as far as every cluster keeps what it needs, all other rows go to the nearest
     representative, and representatives move to the means. The dispersion never rises. Conditions
     always hold; in return a row may be in a cluster that is not the nearest one
-    (``not_nearest_``). Without conditions it is :class:`~sidelight.cluster.KMeans`. Read more in
+    (``not_nearest_``). No cluster is empty if the conditions can be met with a row in each,
+    also where a cluster needs none. Without conditions it is :class:`~sidelight.cluster.KMeans`. Read more in
     the :doc:`user guide </privacy/existential>`.
 
     Parameters
@@ -172,7 +176,7 @@ class ExistentialKMeans(KMeans):
                 self._fit_weighted(source, known, weights)
                 return self._set_conditions(source)
         wanted.check_feasible(self.n_clusters)
-        requirements = requirements_of(wanted, self.n_clusters)
+        requirements = requirements_of(self._with_a_row_each(wanted), self.n_clusters)
         if self.micro_radius is None:
             best = self._fit_rows(source, requirements, weights)
         else:
@@ -180,6 +184,29 @@ class ExistentialKMeans(KMeans):
         found: Any = best  # has the attributes that the family keeps
         self._set_fitted_attributes(found, known)
         return self._set_conditions(source)
+
+    def _with_a_row_each(self, wanted: Conditions) -> Conditions:
+        """The conditions, and a row for clusters that nothing is asked of, where there is one.
+
+        Rows that other clusters need do not leave them for an empty cluster by themselves: that is
+        no move to a nearest representative.
+        """
+        idle = ~wanted.least_in(self.n_clusters).any(axis=0)
+        self._takes_all_rows = False
+        if wanted.is_empty or not idle.any():
+            return wanted
+        filled = wanted.at_least(idle.astype(int), name=ROW_EACH)
+        try:
+            filled.check_feasible(self.n_clusters)
+        except InfeasibleConstraints:
+            self._takes_all_rows = True
+            return wanted
+        return filled
+
+    def _why_fewer_clusters(self) -> str:
+        if getattr(self, "_takes_all_rows", False):
+            return "The conditions need all rows in the other clusters, and leave none for the rest."
+        return super()._why_fewer_clusters()
 
     def _fit_rows(
         self, source: RowSource, requirements: Requirements, weights: Array | None
@@ -289,6 +316,12 @@ class ExistentialKMeans(KMeans):
         if not requirements.are_met(labels):
             assert self.conditions_ is not None
             unmet = self.conditions_.unmet(labels, k)
+            if not unmet:
+                empty = np.flatnonzero(np.bincount(labels, minlength=k) == 0)[0]
+                raise SidelightError(
+                    f"The partition in init leaves cluster {empty} empty, and there are rows for all "
+                    f"of the {k} clusters: give it a row, or ask for fewer clusters."
+                )
             raise SidelightError(f"The partition in init meets not all conditions: {unmet[0]}.")
         return labels
 
