@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.neighbors import NearestNeighbors
 
 from sidelight import Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
@@ -73,6 +74,26 @@ def test_a_feature_that_is_there_twice_does_no_harm(name, iris):
     twice = np.column_stack([X, X[:, 0]])
     mapped = METRICS[name].fit(twice, constraints=known).transform(twice)
     assert np.isfinite(mapped).all()
+
+
+@every_metric
+def test_the_metric_is_a_function_of_two_vectors(name, iris):
+    X, known = iris
+    model = METRICS[name].fit(X, constraints=known)
+    distance = model.get_metric()
+    (expected,) = model.pair_distance([(3, 77)], X)
+    assert distance(X[3], X[77]) == pytest.approx(expected)
+    assert distance(X[3], X[77], squared=True) == pytest.approx(expected**2)
+    assert distance(X[3], X[3]) == 0.0
+    for u, v, message in (
+        (X[:4], X[4:8], r"u must be one vector, got an array of shape \(4, 4\).*pair_distance"),
+        (X[0], X[:1], r"v must be one vector, got an array of shape \(1, 4\)"),
+        (X[0], X[0, :3], "v has 3 numbers, but the rows of fit had 4"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            distance(u, v)
+    tree = NearestNeighbors(n_neighbors=2, metric=distance).fit(X[:20])
+    assert tree.kneighbors(X[:1])[0].shape == (1, 2)
 
 
 @pytest.mark.parametrize("name", ["DCA", "MMC", "MMC, diagonal", "CannotLinkMetric"])

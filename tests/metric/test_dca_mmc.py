@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import linalg
-from scipy.optimize import approx_fprime
-from sklearn.datasets import load_iris, load_wine
+from scipy.optimize import minimize
+from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 
 from sidelight import Constraints
 from sidelight._fit.scatter import pair_differences
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric import DCA, MMC
-from sidelight.metric._mmc_solvers import (
-    diagonal_slopes,
-    diagonal_value,
-    project_spectahedron,
-)
+from sidelight.metric._mmc_solvers import Diagonals, LengthProblem, Matrices
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +130,61 @@ def test_mmc_that_stops_early_says_how_far_it_is(diagonal):
     assert model.objective_ > best.objective_ >= (1 + model.gap_) * model.objective_
 
 
+@pytest.mark.parametrize("shape", ["full", "diagonal"])
+def test_mmc_finds_the_optimum_of_an_independent_solver(shape):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(14, 3)) * [1.0, 10.0, 0.2]
+        known = Constraints(
+            [(0, 1), (2, 3), (4, 5), (6, 7)], [(0, 8), (2, 9), (4, 10), (11, 12)], n_samples=14
+        )
+        near, far = (pair_differences(X, p) for p in (known.must_link, known.cannot_link))
+        S = near.T @ near
+        S = S + np.diag(1e-6 * np.diagonal(S))  # the ridge that keeps every direction bounded
+        scale = np.sqrt(np.diagonal(S))
+
+        def metric(flat, scale=scale):
+            W = flat.reshape(3, 3) if shape == "full" else np.diag(flat)
+            return (W / scale).T @ (W / scale)
+
+        def minus_lengths(flat, S=S, far=far, metric=metric):
+            A = metric(flat)
+            return -np.sqrt(np.einsum("nd,nd->n", far @ A, far)).sum() / np.sqrt(np.sum(A * S))
+
+        found = min(
+            minimize(minus_lengths, rng.normal(size=9 if shape == "full" else 3)).fun
+            for _ in range(12)
+        )
+        model = MMC(shape=shape, shrinkage=0, tol=1e-9).fit(X, constraints=known)
+        assert model.converged_
+        assert model.objective_ == pytest.approx(found, rel=1e-7)
+
+
+@pytest.mark.parametrize("shape", ["full", "diagonal"])
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_digits])
+def test_mmc_comes_as_near_to_the_optimum_as_it_is_asked_to(load, shape):
+    X, y = load(return_X_y=True)
+    cases = [(n, seed) for n in (30, 60, 200) for seed in range(3 if len(X) < 1000 else 1)]
+    for n, seed in cases:
+        known = Constraints.sample(y, n, random_state=seed)
+        for shrinkage in (0.0, 0.1):
+            model = MMC(shape=shape, shrinkage=shrinkage, tol=1e-10)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", ConvergenceWarning)
+                warnings.simplefilter("ignore", ConstraintWarning)  # must-links span few directions
+                model.fit(X, constraints=known)
+            assert model.gap_ <= 1e-10
+            assert model.n_iter_ < 150
+
+
+def test_mmc_at_the_end_of_rounding_does_not_ask_for_more_steps(iris):
+    X, _, known = iris
+    for shape in ("full", "diagonal"):
+        model = MMC(shape=shape, tol=0).fit(X, constraints=known)
+        assert model.converged_  # what is left is rounding
+        assert model.gap_ < 1e-11
+
+
 def test_dca_needs_cannot_links(iris):
     X, _, known = iris
     with pytest.raises(SidelightError, match="use RCA"):
@@ -202,7 +255,7 @@ def test_full_mmc_is_optimal_and_uses_its_budget(iris):
     assert np.trace(A @ S) == pytest.approx(1.0, rel=1e-4)
     assert objective(A, far) == pytest.approx(-model.objective_)
     assert 0 <= model.gap_ <= 1e-6
-    assert np.all(np.diff(model.history_) < 0)
+    assert np.all(np.diff(model.history_) <= 0)
     # KKT: where the metric has weight, the gradient of the objective is a multiple of S.
     lengths = np.sqrt(np.einsum("nd,nd->n", far @ A, far))
     G = (far / (2 * lengths[:, None])).T @ far
@@ -229,21 +282,6 @@ def test_full_beats_diagonal_beats_euclid(iris):
     assert objective(A, far) == pytest.approx(-weights.objective_, rel=1e-6)
 
 
-def test_diagonal_gradient_and_hessian(iris):
-    X, _, known = iris
-    squares = pair_differences(X, known.cannot_link) ** 2
-    s = (pair_differences(X, known.must_link) ** 2).sum(axis=0)
-    a = np.array([0.3, 0.1, 0.7, 0.2]) / 50
-    gradient, hessian = diagonal_slopes(a, s, squares)
-    steps = approx_fprime(a, lambda v: diagonal_value(v, s, squares), 1e-9)
-    np.testing.assert_allclose(gradient, steps, rtol=1e-4, atol=1e-3)
-    for j in range(4):
-        h = 1e-7
-        moved = a + h * np.eye(4)[j]
-        change = (diagonal_slopes(moved, s, squares)[0] - gradient) / h
-        np.testing.assert_allclose(hessian[j], change, rtol=1e-3, atol=1e-3 * np.abs(hessian).max())
-
-
 def test_diagonal_mmc_fulfils_its_optimality_conditions():
     X, y = load_wine(return_X_y=True)
     X = X / X.std(axis=0)
@@ -252,33 +290,52 @@ def test_diagonal_mmc_fulfils_its_optimality_conditions():
     assert model.converged_
     s = (pair_differences(X, known.must_link) ** 2).sum(axis=0)
     squares = pair_differences(X, known.cannot_link) ** 2
-    a = model.get_mahalanobis_matrix().diagonal() / 2  # stationary points use half of the budget
-    gradient, _ = diagonal_slopes(a, s, squares)
+    a = model.get_mahalanobis_matrix().diagonal()
+    slopes = (0.5 / np.sqrt(squares @ a)) @ squares / s  # gain of the lengths per unit of budget
     used = a > 1e-9 * a.max()
     assert 0 < np.count_nonzero(used) < 13  # both kinds of conditions are there to be tested
-    np.testing.assert_allclose(gradient[used] / s[used], 0.0, atol=1e-4)
-    assert np.all(gradient[~used] >= -1e-4 * s[~used])
+    np.testing.assert_allclose(slopes[used], slopes.max(), rtol=1e-2)
+    assert np.all(slopes[~used] <= slopes.max())
 
 
-def test_stationary_weights_use_half_of_the_budget(iris):
-    # Along a multiple t of a the optimum of t s·a - log t has t s·a = 1, half for squares' roots.
-    X, _, known = iris
-    squares = pair_differences(X, known.cannot_link) ** 2
-    s = (pair_differences(X, known.must_link) ** 2).sum(axis=0)
-    a = np.array([0.3, 0.1, 0.7, 0.2])
-    best = min(np.geomspace(1e-6, 1, 20_001), key=lambda t: diagonal_value(t * a, s, squares))
-    assert best * (s @ a) == pytest.approx(0.5, rel=1e-3)
+def lengths_by_hand(z, root):
+    B = root @ root.T if root.ndim == 2 else np.diag(root**2)
+    return np.sqrt(np.einsum("nd,nd->n", z @ B, z)).sum(), np.trace(B), np.linalg.slogdet(B)[1]
 
 
-def test_projection_on_the_spectahedron_is_the_nearest_point():
+@pytest.mark.parametrize("cone", [Matrices(), Diagonals()], ids=["full", "diagonal"])
+def test_newton_directions_of_mmc_solve_for_slopes_by_finite_differences(cone):
     rng = np.random.default_rng(0)
-    M = rng.normal(size=(5, 5))
-    M = M + M.T
-    P = project_spectahedron(M)
-    assert np.linalg.eigvalsh(P).min() >= -1e-12
-    assert np.trace(P) <= 1 + 1e-12
-    for _ in range(100):
-        B = rng.normal(size=(5, 5))
-        B = B @ B.T
-        B /= max(np.trace(B), 1.0)
-        assert np.sum((M - P) * (B - P)) <= 1e-9  # the obtuse angle of a projection
+    z, barrier = rng.normal(size=(9, 3)), 0.3
+    problem = LengthProblem(z, cone)
+    root = cone.moved(cone.identity(3), 0.1 * cone.identity(3))
+
+    def value(step):
+        length, trace, log_det = lengths_by_hand(z, cone.moved(root, step))
+        return (trace - length) / barrier - log_det
+
+    u = cone.seen(z, root)
+    p = np.einsum("nd,nd->n", u, u)
+    gradient = (cone.trace(root) - cone.sum_of(u, 0.5 / np.sqrt(p))) / barrier - cone.identity(3)
+    direction = cone.direction(gradient, u, 0.25 * p**-1.5 / barrier)
+    h = 1e-4
+    for _ in range(5):
+        ahead = rng.normal(size=gradient.shape)
+        ahead = ahead + ahead.T if ahead.ndim == 2 else ahead
+        ahead /= np.linalg.norm(ahead)
+        slope = (value(h * ahead) - value(-h * ahead)) / (2 * h)
+        assert slope == pytest.approx(np.sum(gradient * ahead), rel=1e-5, abs=1e-5)
+        signs = ((1, 1), (1, -1), (-1, 1), (-1, -1))
+        at = [value(h * (a * ahead + b * direction)) for a, b in signs]
+        bent = (at[0] - at[1] - at[2] + at[3]) / (4 * h**2)
+        assert bent == pytest.approx(-np.sum(gradient * ahead), abs=0.02 * np.linalg.norm(gradient))
+    last = list(problem.search(1e-9))[-1]
+    assert last.is_within(1e-9)
+
+
+def test_the_best_multiple_of_a_metric_has_half_of_its_lengths_for_a_trace():
+    z = np.random.default_rng(1).normal(size=(12, 3))
+    for cone in (Matrices(), Diagonals()):
+        last = list(LengthProblem(z, cone).search(1e-10))[-1].best
+        length, trace, _ = lengths_by_hand(z, last.root)
+        assert trace == pytest.approx(length / 2, rel=1e-8)

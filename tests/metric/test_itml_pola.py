@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
@@ -75,6 +76,79 @@ def test_satisfied_pairs_leave_the_prior_alone(iris):
     inverse = ITML(prior="covariance").fit(X, constraints=Constraints(n_samples=150))
     np.testing.assert_allclose(
         inverse.get_mahalanobis_matrix(), np.linalg.inv(np.cov(X.T, bias=True)), rtol=1e-3
+    )
+
+
+def dependent(scale=(1.0, 1.0, 1.0, 1.0, 1.0), order=(0, 1, 2, 3, 4), dtype=np.float64):
+    """Rows of which the third column is the sum of the first two, with 40 pairs."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 4)) + 5.0
+    X = np.column_stack([X[:, :2], X[:, 0] + X[:, 1], X[:, 2:]])
+    known = Constraints.sample(rng.integers(3, size=60), 40, random_state=0)
+    return (X * scale)[:, order].astype(dtype), known
+
+
+def test_a_covariance_prior_leaves_out_the_directions_that_columns_do_not_have():
+    X, known = dependent()
+    kept = [0, 1, 3, 4]
+    plain = ITML(prior="covariance", random_state=0).fit(X[:, kept], constraints=known)
+    pairs = np.column_stack(np.triu_indices(60, 1))
+    expected = plain.pair_distance(pairs, X[:, kept])
+    for scale in ((1.0,) * 5, (1e6, 1e-3, 7.0, 1e5, 0.1)):
+        for order in ((0, 1, 2, 3, 4), (4, 2, 0, 3, 1)):
+            Z, _ = dependent(scale, order)
+            table = pd.DataFrame(Z, columns=[f"x{j}" for j in order])
+            model = ITML(prior="covariance", random_state=0)
+            with pytest.warns(ConstraintWarning, match="in only 4 of 5 directions") as caught:
+                model.fit(table, constraints=known)
+            text = str(caught[0].message)
+            assert all(f"'x{j}'" in text for j in (0, 1, 2))
+            assert "'x3'" not in text
+            assert model.components_.shape == (4, 5)
+            np.testing.assert_allclose(model.pair_distance(pairs, table), expected, rtol=1e-6)
+
+
+def test_a_covariance_prior_has_no_directions_made_of_rounding():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(37, 3))
+        X = np.column_stack([X, np.full(37, rng.uniform()), X @ rng.normal(size=3)])
+        for dtype in (np.float64, np.float32):
+            with pytest.warns(ConstraintWarning, match="in only 3 of 5 directions"):
+                model = ITML(prior="covariance", random_state=0).fit(X.astype(dtype))
+            assert np.linalg.eigvalsh(model.get_mahalanobis_matrix()).max() < 1e3
+
+
+def test_a_covariance_prior_with_fewer_rows_than_columns():
+    X = np.random.default_rng(0).normal(size=(5, 9))
+    known = Constraints([(0, 1)], [(2, 3)], n_samples=5)
+    with pytest.warns(ConstraintWarning, match="in only 4 of 9 directions"):
+        model = ITML(prior="covariance").fit(X, constraints=known)
+    assert np.isfinite(model.transform(X)).all()
+    with pytest.warns(ConstraintWarning, match="All rows are the same"):
+        ITML(prior="covariance").fit(np.ones((4, 2)))
+
+
+def test_a_prior_of_lower_rank_is_refused_whatever_its_rounding():
+    X, known = dependent()
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        B = rng.normal(size=(5, 3)) * 10.0 ** rng.uniform(-3, 3)
+        with pytest.raises(ValueError, match="must be positive definite, and only 3 of the 5"):
+            ITML(prior=B @ B.T).fit(X, constraints=known)
+    with pytest.raises(ValueError, match="must be positive definite"):
+        ITML(prior=-np.eye(5)).fit(X, constraints=known)
+
+
+def test_units_of_features_lose_no_direction_of_the_metric():
+    X, known = dependent()
+    X = X[:, [0, 1, 3, 4]]
+    units = np.array([1e9, 1.0, 1e-5, 1.0])
+    plain = ITML(prior="covariance", random_state=0).fit(X, constraints=known)
+    other = ITML(prior="covariance", random_state=0).fit(X * units, constraints=known)
+    pairs = np.column_stack(np.triu_indices(60, 1))
+    np.testing.assert_allclose(
+        other.pair_distance(pairs, X * units), plain.pair_distance(pairs, X), rtol=1e-5
     )
 
 

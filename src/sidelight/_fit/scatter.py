@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -37,7 +37,7 @@ def chunklet_scatter(
     if not len(inside):
         return np.zeros((d, d)), 0.0, 0
     members = np.asarray(rows[inside], dtype=np.float64)
-    members = members - members.mean(axis=0)  # differences within chunklets do not change
+    members = centered(members)  # differences within chunklets do not change
     chunklet = np.unique(component[inside], return_inverse=True)[1]
     offsets = members - group_means(members, chunklet)[chunklet]
     w = np.ones(len(inside)) if weight is None else weight[component[inside]]
@@ -111,9 +111,27 @@ def total_covariance(rows: Array) -> Array:
     >>> total_covariance(np.array([[0.0], [2.0]]))
     array([[1.]])
     """
-    offsets = np.asarray(rows, dtype=np.float64)
-    offsets = offsets - offsets.mean(axis=0)
+    offsets = centered(rows)
     return offsets.T @ offsets / len(offsets)
+
+
+def centered(rows: Array) -> Array:
+    """``x_i - mean`` in float64; exactly 0 in a column that never varies.
+
+    The mean of equal numbers is not always this number, and the rest would pass for a direction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight._fit.scatter import centered
+    >>> centered(np.array([[0.1, 1.0], [0.1, 2.0], [0.1, 6.0]]))
+    array([[ 0., -2.],
+           [ 0., -1.],
+           [ 0.,  3.]])
+    """
+    offsets = np.asarray(rows, dtype=np.float64)
+    offsets = offsets - offsets[0]
+    return np.asarray(offsets - offsets.mean(axis=0))
 
 
 def mean_diagonal(matrix: Array) -> float:
@@ -190,12 +208,50 @@ def scale_free_rank(scatter: Array, tolerance: float = RANK_TOLERANCE) -> int:
     >>> scale_free_rank(np.diag([1.0, 1e16])), scale_free_rank(np.ones((2, 2)))
     (2, 1)
     """
-    deviation = np.sqrt(np.diagonal(scatter))
-    varies = deviation > 0
-    if not varies.any():
-        return 0
-    kept = scatter[np.ix_(varies, varies)] / deviation[varies, None] / deviation[varies]
-    return n_positive(np.linalg.eigvalsh(kept), tolerance)
+    return len(spanned_directions(scatter, tolerance).values)
+
+
+class Directions(NamedTuple):
+    """Directions that a scatter ``D V Λ V' D`` spans, in units ``D`` of the features' deviations.
+
+    ``vectors`` are the columns of ``V``, ``unit`` is 0 for features that never vary, and
+    ``depends`` marks features that can be computed from others.
+    """
+
+    values: Array
+    vectors: Array
+    unit: Array
+    depends: Array
+
+    @property
+    def inverse_root(self) -> Array:
+        """``C`` with ``CC'`` the inverse of the scatter along the directions, and 0 beyond them."""
+        unit = np.where(self.unit > 0, self.unit, 1.0)
+        return np.asarray(self.vectors / np.sqrt(self.values) / unit[:, None])
+
+
+def spanned_directions(scatter: Array, tolerance: float = RANK_TOLERANCE) -> Directions:
+    """Eigenvectors of the correlations, without those of eigenvalue 0 up to this share.
+
+    The one place that decides about the rank of a scatter: neither the units of the features nor
+    their order counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight._fit.scatter import spanned_directions
+    >>> spanned_directions(np.array([[1.0, 1e9, 0.0], [1e9, 1e18, 0.0], [0.0, 0.0, 1.0]])).depends
+    array([ True,  True, False])
+    """
+    unit = np.sqrt(np.maximum(np.diagonal(scatter), 0.0))
+    varies = unit > 0
+    scaled = np.where(varies, unit, 1.0)
+    values, vectors = np.linalg.eigh(scatter / scaled[:, None] / scaled)
+    kept = values > tolerance * max(float(values.max()), 1e-300)
+    # A feature that never varies is an axis of its own, and takes no part in what depends.
+    parts = np.sqrt(np.sum(vectors[:, ~kept] ** 2, axis=1))
+    along = vectors[:, kept] * varies[:, None]
+    return Directions(values[kept], along, unit, varies & (parts > np.sqrt(tolerance)))
 
 
 def root(A: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -15,6 +15,44 @@ from sidelight._words import setting
 from sidelight.base import LinearTransformer
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
+
+#: Differences below this share of the largest have no part in the directions that count.
+ROUNDING = 1e-9
+
+
+def advice_on_steps(n_iter: int, max_iter: int) -> str:
+    """Advice after a search that ended before ``tol``: more steps help only where all were used."""
+    if n_iter >= max_iter:
+        return "Allow more steps, or a larger tol."
+    return "No step gains more than rounding, so more of them do not help; ask for a larger tol."
+
+
+class Metric(Protocol):
+    """A distance of two vectors."""
+
+    def __call__(self, u: Any, v: Any, squared: bool = False) -> float: ...
+
+
+def vector_metric(square: Callable[[Array, Array], float], d: int) -> Metric:
+    """The distance of two checked vectors whose squared distance this is."""
+
+    def distance(u: Any, v: Any, squared: bool = False) -> float:
+        found = square(_vector(u, "u", d), _vector(v, "v", d))
+        return found if squared else float(np.sqrt(found))
+
+    return distance
+
+
+def _vector(given: Any, name: str, d: int) -> Array:
+    values = np.asarray(given, dtype=np.float64)
+    if values.ndim != 1:
+        raise ValueError(
+            f"{name} must be one vector, got an array of shape {values.shape}: this is the distance "
+            "of two rows. Many at once: pair_distance(pairs, X)."
+        )
+    if len(values) != d:
+        raise ValueError(f"{name} has {len(values)} numbers, but the rows of fit had {d}.")
+    return values
 
 
 class _MetricBase(LinearTransformer):
@@ -72,10 +110,17 @@ class _MetricBase(LinearTransformer):
                 f"{first} and {second}; no distance can part them. Give pairs of rows that differ."
             )
 
-    def _signed_differences(self, rows: Array, known: Constraints) -> tuple[Array, Array, Array]:
-        """``x_i - x_j`` of all pairs that differ, 1 for must-links and -1 for others, weights."""
+    def _signed_differences(
+        self, rows: Array, known: Constraints, base: Array | None = None
+    ) -> tuple[Array, Array, Array]:
+        """``C'(x_i - x_j)`` of all pairs that differ, 1 for must-links, -1 for others, weights."""
         pairs: Pairs = known_pairs(known)
         differences = pair_differences(rows, np.concatenate([pairs.together, pairs.apart]))
+        if base is not None:
+            differences = differences @ base
+            if base.shape[1] < base.shape[0] and len(differences):  # what it leaves of others
+                length = np.abs(differences).max(axis=1)
+                differences[length <= ROUNDING * length.max()] = 0.0
         sign = np.repeat([1.0, -1.0], [pairs.n_together, pairs.n_apart])
         weights = np.concatenate([pairs.together_weight, pairs.apart_weight])
         differs = np.any(differences != 0, axis=1)
@@ -93,22 +138,22 @@ class _MetricBase(LinearTransformer):
         check_is_fitted(self)
         return np.asarray(self.components_.T @ self.components_)
 
-    def get_metric(self) -> Callable[[Any, Any], float]:
+    def get_metric(self) -> Metric:
         """Return the distance as a function of two rows, for whatever takes a metric.
 
         Returns
         -------
         distance : callable
-            ``distance(u, v) -> float``.
+            ``distance(u, v, squared=False) -> float`` of two vectors; the squared distance with
+            ``squared=True``.
         """
         check_is_fitted(self)
-        components = self.components_.copy()
+        components = self.components_.astype(np.float64)
 
-        def distance(u: Any, v: Any) -> float:
-            difference = np.asarray(u, dtype=np.float64) - np.asarray(v, dtype=np.float64)
-            return float(np.linalg.norm(components @ difference))
+        def square(u: Array, v: Array) -> float:
+            return float(np.sum((components @ (u - v)) ** 2))
 
-        return distance
+        return vector_metric(square, self.n_features_in_)
 
     def pair_distance(self, pairs: Any, X: Any = None) -> Array:
         """Return the learned distance of each pair.

@@ -10,6 +10,7 @@ from scipy import linalg
 
 from sidelight._fit.parameters import Auto, Count, Interval, estimator
 from sidelight._fit.scatter import (
+    centered,
     chunklet_weights,
     conflict_weights,
     group_means,
@@ -115,7 +116,7 @@ class DCA(_MetricBase):
         used = sizes >= 2
         used[closure.conflicts.ravel()] = True
         self.n_chunklets_ = int(used.sum())
-        rows = rows - rows.mean(axis=0)  # differences do not change, and keep their digits
+        rows = centered(rows)  # differences do not change, and keep their digits
         means = group_means(rows, closure.component)
         between = pair_scatter(means, closure.conflicts, conflict_weights(known))
         between = between / conflict_weights(known).sum()

@@ -21,13 +21,20 @@ from sidelight._fit.parameters import (
     Verbosity,
     estimator,
 )
-from sidelight._fit.scatter import mean_diagonal, pair_differences, root, total_covariance
+from sidelight._fit.scatter import (
+    RANK_TOLERANCE,
+    pair_differences,
+    spanned_directions,
+    total_covariance,
+)
 from sidelight._progress import fit_progress
 from sidelight._typing import Array
 from sidelight._warn import warn
-from sidelight._words import setting
+from sidelight._words import counted, setting
 from sidelight.constraints import Constraints
-from sidelight.metric._base import _MetricBase
+from sidelight.exceptions import ConstraintWarning
+from sidelight.io.inner import quoted
+from sidelight.metric._base import _MetricBase, advice_on_steps
 from sidelight.metric._itml_solver import MetricPoint, Problem, point_at, search_log_det
 from sidelight.tags import own_tags
 
@@ -56,7 +63,9 @@ class ITML(_MetricBase):
         Weight ``γ`` of the slack against the distance to the prior metric, both in LogDet
         divergence; the larger, the harder the bounds. "auto" is 1.
     prior : {"identity", "covariance"} or array, default="identity"
-        ``A₀``: the identity, the inverse covariance of the rows, or this matrix.
+        ``A₀``: the identity, the inverse covariance of the rows, or this matrix, which has to be
+        positive definite. Where columns can be computed from others the covariance is inverted in
+        the directions in which the rows vary, with a warning that names the columns.
     bounds : tuple or None, default=None
         Squared distances ``u`` for must-links and ``l`` for cannot-links; the 5th and the 95th
         percentile of the squared distances between rows by default.
@@ -70,8 +79,9 @@ class ITML(_MetricBase):
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_features, n_features)
-        The map ``W``, ``A = W'W``.
+    components_ : ndarray of shape (n_components, n_features)
+        The map ``W``, ``A = W'W``, the symmetric root; with ``prior="covariance"`` and columns that
+        depend on each other only the directions in which the rows vary.
     penalty_ : float
         Weight ``γ`` that was used.
     bounds_ : tuple of two floats
@@ -118,16 +128,17 @@ class ITML(_MetricBase):
     def _learn(self, rows: Any, known: Constraints) -> None:
         self.penalty_ = 1.0 if self.penalty == "auto" else float(self.penalty)
         values = np.asarray(rows, dtype=np.float64)
-        prior = self._prior(values)
-        differences, sign, weights = self._signed_differences(values, known)
-        self.bounds_ = self._bounds(values, prior)
+        base = self._prior_root(values, rows.dtype)
+        differences, sign, weights = self._signed_differences(values, known, base)
+        self.bounds_ = self._bounds(values, base)
         slack: Array = np.where(sign > 0, *self.bounds_)
-        base = np.linalg.cholesky(prior)
-        found = self._search((differences @ base, sign, slack, self.penalty_ * weights))
+        found = self._search((differences, sign, slack, self.penalty_ * weights))
         self.objective_, self.gap_ = found.value, relative_gap(found.gap, found.value)
         self.dual_variables_ = np.abs(found.pull)
-        map_back = base @ found.root
-        self._set_map(root(map_back @ map_back.T), rows.dtype)
+        # The symmetric root of A, from its factor: with all digits whatever the units of features.
+        _, scale, axes = np.linalg.svd(found.root.T @ base.T, full_matrices=False)
+        W = scale[:, None] * axes
+        self._set_map(axes.T @ W if len(W) == len(base) else W, rows.dtype)
 
     def _search(self, problem: Problem) -> MetricPoint:
         """Search until the gap is small; warn with its meaning if it stays larger."""
@@ -146,27 +157,66 @@ class ITML(_MetricBase):
                 f"ITML stopped after {self.n_iter_} steps ({setting('max_iter', self.max_iter)}) "
                 f"before the optimum: its objective is {found.value:.6g}, and the least possible "
                 f"one may be as low as {least:.6g}. Pairs may be farther from their bounds than "
-                "they need to be; allow more steps, or a larger tol.",
+                f"they need to be. {advice_on_steps(self.n_iter_, self.max_iter)}",
                 ConvergenceWarning,
             )
         return found
 
-    def _prior(self, rows: Array) -> Array:
+    def _prior_root(self, rows: Array, dtype: np.dtype[Any]) -> Array:
+        """``C`` with ``CC' = A₀``, one column for every direction in which distances can differ."""
         d = rows.shape[1]
         if isinstance(self.prior, str):
-            if self.prior == "identity":
-                return np.eye(d)
-            covariance = total_covariance(rows)
-            scale = mean_diagonal(covariance) or 1.0
-            return np.linalg.inv(covariance + 1e-6 * scale * np.eye(d))
+            return np.eye(d) if self.prior == "identity" else self._covariance_root(rows, dtype)
         given = np.asarray(self.prior, dtype=np.float64)
         if given.shape != (d, d) or not np.allclose(given, given.T):
             raise ValueError(f"prior must be a symmetric matrix of shape ({d}, {d}).")
-        if np.linalg.eigvalsh(given)[0] <= 0:
-            raise ValueError("prior must be positive definite.")
-        return given.copy()
+        spanned = spanned_directions((given + given.T) / 2)
+        if len(spanned.values) < d:
+            raise ValueError(
+                f"prior must be positive definite, and only {len(spanned.values)} of the {d} "
+                "eigenvalues of this matrix, scaled to a diagonal of ones, are above 0 (more than "
+                f"{RANK_TOLERANCE:.0e} of the largest): add a small multiple of the identity, or "
+                "leave out columns that depend on others."
+            )
+        return np.asarray(spanned.unit[:, None] * spanned.vectors * np.sqrt(spanned.values))
 
-    def _bounds(self, rows: Array, prior: Array) -> tuple[float, float]:
+    def _covariance_root(self, rows: Array, dtype: np.dtype[Any]) -> Array:
+        """Root of the inverse covariance, in the directions in which the rows vary."""
+        # Entries carry the rounding of their element type, sums of them some more.
+        tolerance = max(RANK_TOLERANCE, (100 * float(np.finfo(dtype).eps)) ** 2)
+        spanned = spanned_directions(total_covariance(rows), tolerance)
+        rank, d = len(spanned.values), rows.shape[1]
+        if not rank:
+            warn(
+                'All rows are the same, and have no covariance: prior="covariance" is the identity '
+                "here.",
+                ConstraintWarning,
+            )
+            return np.eye(d)
+        if rank < d:
+            why = [
+                f"{counted(len(names), 'column')} that {meaning}: {quoted(names)}"
+                for meaning, names in (
+                    ("can be computed from others", self._column_names(spanned.depends)),
+                    ("never changed", self._column_names(spanned.unit == 0)),
+                )
+                if names
+            ]
+            warn(
+                f"The rows vary in only {rank} of {d} directions ({'; '.join(why)}), so that their "
+                'covariance has no inverse: with prior="covariance" the metric is learned in these '
+                "directions, and no difference in another one counts. Leave out columns that say "
+                'nothing of their own, or use prior="identity".',
+                ConstraintWarning,
+            )
+        return spanned.inverse_root
+
+    def _column_names(self, chosen: Array) -> list[Any]:
+        """Names of these features, or their positions."""
+        names = getattr(self, "feature_names_in_", np.arange(len(chosen)))
+        return np.asarray(names)[chosen].tolist()
+
+    def _bounds(self, rows: Array, base: Array) -> tuple[float, float]:
         if self.bounds is not None:
             near, far = map(float, self.bounds)
             if not 0 < near < far:
@@ -178,7 +228,7 @@ class ITML(_MetricBase):
         else:
             pairs = check_random_state(self.random_state).randint(n, size=(100_000, 2))
         differences = pair_differences(rows, pairs[pairs[:, 0] != pairs[:, 1]])
-        squares = np.einsum("nd,nd->n", differences @ prior, differences)
+        squares = np.sum((differences @ base) ** 2, axis=1)
         squares = squares[squares > 0]
         if not len(squares):
             return 1.0, 2.0

@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY
 from typing import Annotated, Any, Literal
 
 import numpy as np
+from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from sidelight._fit.lowest import relative_gap
@@ -18,8 +19,8 @@ from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
-from sidelight.metric._base import _MetricBase
-from sidelight.metric._mmc_solvers import search_diagonal, search_full
+from sidelight.metric._base import _MetricBase, advice_on_steps
+from sidelight.metric._mmc_solvers import Diagonals, LengthProblem, Matrices
 from sidelight.tags import own_tags
 
 #: Directions in which no must-linked rows differ would be unbounded without any.
@@ -32,10 +33,10 @@ class MMC(_MetricBase):
 
     Maximizes ``Σ_CL w ‖x_i - x_j‖_A`` subject to ``Σ_ML w ‖x_i - x_j‖²_A ≤ 1`` over positive
     semi-definite ``A``, or over diagonal ones, with the weights ``w`` of the pairs.
-    Full matrices: with the scatter ``S = LL'`` of the must-links and ``B = L'AL`` the constraint
-    becomes ``tr B ≤ 1``, whose projection is exact, and
-    ``λ_max(G) - ⟨G, B⟩`` bounds the distance of the objective to the optimum. Diagonal ones:
-    Newton's method on ``s·a - log Σ_CL sqrt(D² a)``, ``a ≥ 0``. The published optimum may keep very
+    With the scatter ``S = LL'`` of the must-links and ``B = L'AL`` the constraint becomes
+    ``tr B ≤ 1``. Newton's steps go through the inside of the cone of all ``B``, or of the diagonal
+    ones; with the gradient ``G`` of the lengths no metric is above ``√(2 λ_max(G) Σ_CL w ‖·‖_A)``,
+    which bounds the distance of the objective to the optimum. The published optimum may keep very
     few directions; ``shrinkage`` pulls it back to the Euclidean distance.
     Read more in the :doc:`user guide </metric/index>`.
 
@@ -61,7 +62,7 @@ class MMC(_MetricBase):
     objective_ : float
         Minus ``Σ_CL w ‖x_i - x_j‖_A``; it was minimized.
     history_ : ndarray
-        Objective at every iteration; it never rises.
+        Objective of the best metric so far at every iteration; it never rises.
     gap_ : float
         Share of ``objective_`` by which it may be above the optimum at most.
     n_iter_ : int
@@ -119,30 +120,41 @@ class MMC(_MetricBase):
 
     def _search(self, scatter: Array, far: Array, dtype: np.dtype[Any]) -> None:
         """Search until the gap is small; warn with its meaning if it stays larger."""
-        search = (search_diagonal if self.shape == "diagonal" else search_full)(
-            scatter, far, self.tol
-        )
+        problem, map_back = self._problem(scatter, far)
+        search = problem.search(self.tol)
         found = next(search)
         history = [found.objective]
         with fit_progress(type(self).__name__, self.max_iter, verbose=self.verbose) as progress:
             for found in itertools.islice(search, self.max_iter):
                 history.append(found.objective)
                 progress.step(found.objective)
+        found, components = problem.finish(found)
+        history[-1] = found.objective
         self.history_ = np.array(history)
         self.objective_ = found.objective
         self.gap_ = relative_gap(found.duality_gap, found.objective)
         self.n_iter_ = len(history) - 1
         self.converged_ = found.is_within(self.tol)
-        self._set_map(found.components(), dtype)
+        self._set_map(components @ map_back, dtype)
         if not self.converged_ and not progress.interrupted:
             warn(
                 f"MMC stopped after {self.n_iter_} steps ({setting('max_iter', self.max_iter)}) "
                 "before the optimum: the lengths of the cannot-links sum up to "
                 f"{-self.objective_:.6g}, and at most {found.duality_gap:.3g} more is possible "
-                f"({self.gap_:.2g} of it, tol={self.tol}). Allow more "
-                "steps, or a larger tol.",
+                f"({self.gap_:.2g} of it, tol={self.tol}). "
+                + advice_on_steps(self.n_iter_, self.max_iter),
                 ConvergenceWarning,
             )
+
+    def _problem(self, scatter: Array, far: Array) -> tuple[LengthProblem, Array]:
+        """The problem in coordinates in which the scatter is the identity, and ``L⁻¹``."""
+        if self.shape == "diagonal":
+            map_back = np.diag(1.0 / np.sqrt(np.diagonal(scatter)))
+            return LengthProblem(far * np.diagonal(map_back), Diagonals()), map_back
+        root = np.linalg.cholesky(scatter)
+        z = linalg.solve_triangular(root, far.T, lower=True).T
+        map_back = linalg.solve_triangular(root, np.eye(len(root)), lower=True)
+        return LengthProblem(np.ascontiguousarray(z), Matrices()), map_back
 
     def _scatter(self, rows: Array, pairs: Pairs) -> Array:
         """Scatter of the must-links, pulled towards a multiple of the identity."""

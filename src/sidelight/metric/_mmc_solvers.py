@@ -1,160 +1,295 @@
-"""Solvers of MMC: projected gradient on a spectahedron, and Newton's method for weights."""
+"""Solver of MMC: a path of Newton steps through the inside of the cone, for matrices and weights.
+
+With the scatter ``S = LL'`` of the must-links, ``B = L'AL`` and ``z = L⁻¹v`` the problem is to
+maximize ``f(B) = Σ ‖z‖_B`` over the cone with ``tr B ≤ 1``. As ``f(tB) = √t f(B)``, the best point
+of ``f(B) - tr B`` has the same directions, and needs no bound: of it
+
+    ``φ_μ(B) = (tr B - f(B)) / μ - log det B``
+
+is minimized for a falling ``μ``. The square roots have a slope without bound where a cannot-link
+becomes short, which steps along the gradient cannot follow; Newton's steps do, since the barrier
+bends more than the roots do. With the gradient ``G = Σ zz' / (2 ‖z‖_B)`` of ``f`` no feasible
+metric is above ``√(2 λ_max(G) f)``, whatever the scale of ``B``.
+Weights of the features are the same on diagonals: ``b_j = s_j a_j`` and ``z_j = v_j / √s_j``.
+"""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import linalg
 
 from sidelight._typing import Array
 
+#: Factor by which ``μ`` falls once a point is near the path, and the decrement that counts as near.
+FALL = 0.1
+NEAR = 0.3
+
+#: Relative gap that is left to rounding, and the smallest share of the trace for ``μ``.
+ROUNDING = 1e-12
+SMALLEST_BARRIER = 1e-15
+
+#: Largest number of steps of conjugate gradients for one direction.
+MAX_INNER = 300
+
+
+class Cone(ABC):
+    """Points ``B`` of a cone by a root, seen from where ``B`` is the identity.
+
+    ``E`` stands for a step ``B + C E C'``, ``B = CC'``: a symmetric matrix, or a vector where only
+    diagonals are allowed.
+    """
+
+    @abstractmethod
+    def identity(self, d: int) -> Array:
+        """``B`` itself as a step, which is also the first root."""
+
+    @abstractmethod
+    def seen(self, z: Array, root: Array) -> Array:
+        """``u = C'z`` of every pair, one row each."""
+
+    @abstractmethod
+    def lengths(self, u: Array, step: Array) -> Array:
+        """``u'Eu`` of every pair."""
+
+    @abstractmethod
+    def sum_of(self, u: Array, weight: Array) -> Array:
+        """``Σ w uu'``."""
+
+    @abstractmethod
+    def trace(self, root: Array) -> Array:
+        """Gradient of ``tr B``: ``C'C``."""
+
+    @abstractmethod
+    def moved(self, root: Array, step: Array) -> Array:
+        """The root after a step; LinAlgError beyond the cone."""
+
+    @abstractmethod
+    def log_det(self, root: Array) -> float:
+        """``log det B``."""
+
+    @abstractmethod
+    def direction(self, gradient: Array, u: Array, curvature: Array) -> Array:
+        """Solve ``E + Σ h (u'Eu) uu' = -gradient``."""
+
+    @abstractmethod
+    def largest(self, gradient: Array) -> float:
+        """Largest ``⟨G, B⟩`` over the cone with trace 1."""
+
+    @abstractmethod
+    def split(self, root: Array, gradient: Array) -> tuple[Array, Array, Array]:
+        """Weights of ``B`` and slopes of ``f`` along its axes, and the axes as columns."""
+
+
+class Matrices(Cone):
+    """Positive semi-definite matrices."""
+
+    def identity(self, d: int) -> Array:
+        return np.eye(d)
+
+    def seen(self, z: Array, root: Array) -> Array:
+        return np.asarray(z @ root)
+
+    def lengths(self, u: Array, step: Array) -> Array:
+        return np.einsum("nd,nd->n", u @ step, u)
+
+    def sum_of(self, u: Array, weight: Array) -> Array:
+        return np.asarray((u * weight[:, None]).T @ u)
+
+    def trace(self, root: Array) -> Array:
+        return np.asarray(root.T @ root)
+
+    def moved(self, root: Array, step: Array) -> Array:
+        return np.asarray(root @ np.linalg.cholesky(np.eye(len(step)) + step))
+
+    def log_det(self, root: Array) -> float:
+        return 2 * float(np.linalg.slogdet(root)[1])
+
+    def direction(self, gradient: Array, u: Array, curvature: Array) -> Array:
+        found = np.zeros_like(gradient)
+        rest = -gradient
+        ahead = rest
+        square = float(np.sum(rest * rest))
+        enough = square * min(0.01, square**0.25) ** 2
+        for _ in range(MAX_INNER):
+            if square <= enough:
+                break
+            image = ahead + self.sum_of(u, curvature * self.lengths(u, ahead))
+            step = square / float(np.sum(ahead * image))
+            found = found + step * ahead
+            rest = rest - step * image
+            new = float(np.sum(rest * rest))
+            ahead, square = rest + new / square * ahead, new
+        return (found + found.T) / 2
+
+    def largest(self, gradient: Array) -> float:
+        return float(np.linalg.eigvalsh(gradient)[-1])
+
+    def split(self, root: Array, gradient: Array) -> tuple[Array, Array, Array]:
+        axes, scale, _ = np.linalg.svd(root)
+        return scale**2, np.einsum("dk,dk->k", axes, gradient @ axes), axes
+
+
+class Diagonals(Cone):
+    """Diagonal matrices with entries above 0, as vectors."""
+
+    def identity(self, d: int) -> Array:
+        return np.ones(d)
+
+    def seen(self, z: Array, root: Array) -> Array:
+        return np.asarray(z * root)
+
+    def lengths(self, u: Array, step: Array) -> Array:
+        return np.asarray(u**2 @ step)
+
+    def sum_of(self, u: Array, weight: Array) -> Array:
+        return np.asarray(weight @ u**2)
+
+    def trace(self, root: Array) -> Array:
+        return np.asarray(root**2)
+
+    def moved(self, root: Array, step: Array) -> Array:
+        if np.any(step <= -1):
+            raise np.linalg.LinAlgError("a weight below 0")
+        return np.asarray(root * np.sqrt(1 + step))
+
+    def log_det(self, root: Array) -> float:
+        return 2 * float(np.log(root).sum())
+
+    def direction(self, gradient: Array, u: Array, curvature: Array) -> Array:
+        # A matrix times its own transpose is half the work.
+        bent = u**2 * np.sqrt(curvature)[:, None]
+        hessian = np.eye(len(gradient)) + bent.T @ bent
+        return np.asarray(linalg.solve(hessian, -gradient, assume_a="pos"))
+
+    def largest(self, gradient: Array) -> float:
+        return float(gradient.max())
+
+    def split(self, root: Array, gradient: Array) -> tuple[Array, Array, Array]:
+        return root**2, gradient, np.eye(len(root))
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A point of the cone, its objective, and its slopes at the root."""
+
+    root: Array
+    u: Array
+    p: Array
+    value: float
+    trace: float
+
+    @property
+    def scaled(self) -> float:
+        """``f`` of the multiple of ``B`` with trace 1."""
+        return self.value / np.sqrt(self.trace)
+
 
 @dataclass(frozen=True)
 class MetricStep:
-    """Current state of a solver: objective, bound on the distance to the optimum, and map."""
+    """Best metric so far: objective, how much more is possible at most, and the point itself."""
 
     objective: float
     duality_gap: float
-    components: Callable[[], Array]
+    best: _Point = field(repr=False)
 
     def is_within(self, share: float) -> bool:
-        """Whether the objective is within this share of the optimum."""
-        return self.duality_gap <= share * abs(self.objective)
+        """Whether the objective is within this share of the optimum, up to rounding."""
+        return self.duality_gap <= max(share, ROUNDING) * abs(self.objective)
 
 
-def search_full(scatter: Array, far: Array, tol: float) -> Iterator[MetricStep]:
-    """Maximize ``Σ ‖z‖_B`` over ``B`` positive semi-definite with ``tr B ≤ 1``, ``z = L⁻¹ v``.
+@dataclass(frozen=True)
+class LengthProblem:
+    """``max Σ ‖z‖_B`` over a cone with ``tr B ≤ 1``; every ``z`` differs from 0."""
 
-    ``G = Σ zz' / (2 ‖z‖_B)`` is the gradient; as the problem is concave, ``λ_max(G) - ⟨G, B⟩``
-    bounds how far the optimum can be. Yields the start and every step, until the bound is at most
-    ``tol`` times the objective or nothing is gained any more.
-    """
-    root = np.linalg.cholesky(scatter)
-    z = linalg.solve_triangular(root, far.T, lower=True).T
-    d = len(scatter)
-    B: Array | None = np.eye(d) / d
-    value, gradient = _full_value(np.eye(d) / d, z)
-    rate = 1.0 / max(float(np.linalg.norm(gradient)), 1e-300)
-    most = np.inf  # a bound stays one
-    while B is not None:
-        gradient = _full_value(B, z)[1]
-        most = min(most, value + _duality_gap(gradient, B))
-        step = MetricStep(-value, max(most - value, 0.0), functools.partial(_full_map, root, B))
-        yield step
-        if step.is_within(tol):
-            return
-        B, value, rate = _ascend(B, z, value, gradient, rate)
+    z: Array
+    cone: Cone
 
+    def search(self, tol: float) -> Iterator[MetricStep]:
+        """Yield the start and every step.
 
-def _full_map(root: Array, B: Array) -> Array:
-    """``A = L⁻ᵀ B L⁻¹``, so its map is ``B^{1/2} L⁻¹``."""
-    values, vectors = np.linalg.eigh(B)
-    kept = values > 1e-12 * values.max()
-    directions = vectors[:, kept] * np.sqrt(values[kept])
-    return np.asarray(linalg.solve_triangular(root, directions, lower=True, trans="T").T[::-1])
+        Ends when the bound is at most ``tol`` times the objective, or nothing is gained any more.
+        """
+        here = self._start()
+        best, bound = here, self._bound(here)
+        barrier = here.trace / self.z.shape[1]
+        while True:
+            step = MetricStep(-best.scaled, max(bound - best.scaled, 0.0), best)
+            yield step
+            if step.is_within(tol):
+                return
+            moved, decrement = self._newton_step(here, barrier)
+            if moved is None and barrier <= SMALLEST_BARRIER * here.trace:
+                return
+            here = here if moved is None else moved
+            if decrement < NEAR:
+                barrier = max(FALL * barrier, SMALLEST_BARRIER * here.trace)
+            best = max(best, here, key=lambda point: point.scaled)
+            bound = min(bound, self._bound(here))
 
+    def finish(self, found: MetricStep) -> tuple[MetricStep, Array]:
+        """Return the best point and its map ``W``, ``W'W = B`` of trace 1.
 
-def _ascend(
-    B: Array, z: Array, value: float, gradient: Array, rate: float
-) -> tuple[Array | None, float, float]:
-    """One projected step that gains enough; the rate grows after success and halves otherwise."""
-    for _ in range(60):
-        moved = project_spectahedron(B + rate * gradient)
-        new_value = _full_value(moved, z)[0]
-        ahead = float(np.sum(gradient * (moved - B)))
-        if new_value >= value + 1e-4 * ahead and new_value > value:
-            return moved, new_value, rate * 2.0
-        rate /= 2.0
-    return None, value, rate
+        Directions that only the barrier keeps are left out where the metric gets no worse.
+        """
+        weight, slope, axes = self.cone.split(found.best.root, self._gradient(found.best))
+        slack = (slope.max() - slope) / slope.max()
+        # Of each axis weight times slack is the barrier: one of both is small.
+        used = weight / weight.sum() > slack
+        for kept in (used, weight > ROUNDING * weight.max()):
+            W = (axes * np.sqrt(weight))[:, kept].T
+            W /= np.linalg.norm(W)
+            value = float(np.linalg.norm(self.z @ W.T, axis=1).sum())
+            if value >= -found.objective:
+                break
+        gained = value + found.objective
+        return replace(
+            found, objective=-value, duality_gap=max(found.duality_gap - gained, 0.0)
+        ), np.asarray(W)
 
+    def _start(self) -> _Point:
+        """The identity, of the best length."""
+        point = self._point(self.cone.identity(self.z.shape[1]))
+        return self._point(point.root * (point.value / (2 * point.trace)))
 
-def _full_value(B: Array, z: Array) -> tuple[float, Array]:
-    lengths = np.sqrt(np.maximum(np.einsum("nd,nd->n", z @ B, z), 1e-300))
-    return float(lengths.sum()), (z / (2 * lengths[:, None])).T @ z
+    def _point(self, root: Array) -> _Point:
+        u = self.cone.seen(self.z, root)
+        p = np.maximum(np.einsum("nd,nd->n", u, u), 1e-300)
+        return _Point(root, u, p, float(np.sqrt(p).sum()), float(np.sum(root**2)))
 
+    def _gradient(self, point: _Point) -> Array:
+        """``G``."""
+        return self.cone.sum_of(self.z, 0.5 / np.sqrt(point.p))
 
-def _duality_gap(gradient: Array, B: Array) -> float:
-    return float(np.linalg.eigvalsh(gradient)[-1] - np.sum(gradient * B))
+    def _bound(self, point: _Point) -> float:
+        return float(np.sqrt(2 * self.cone.largest(self._gradient(point)) * point.value))
 
+    def _newton_step(self, here: _Point, barrier: float) -> tuple[_Point | None, float]:
+        """Newton's step with a line search, and its decrement; None where nothing is gained."""
+        cone = self.cone
+        own = cone.trace(here.root) - cone.sum_of(here.u, 0.5 / np.sqrt(here.p))
+        gradient = own / barrier - cone.identity(self.z.shape[1])
+        direction = cone.direction(gradient, here.u, 0.25 * here.p**-1.5 / barrier)
+        ahead = float(np.sum(gradient * direction))
+        decrement = float(np.sqrt(max(-ahead, 0.0)))
+        value = self._barrier_value(here, barrier)
+        rounding = 1e-14 * here.trace / barrier
+        step = 1.0
+        for _ in range(60):
+            try:
+                there = self._point(cone.moved(here.root, step * direction))
+            except np.linalg.LinAlgError:
+                step /= 2.0
+                continue
+            change = self._barrier_value(there, barrier) - value
+            if change <= 1e-4 * step * ahead + rounding:
+                return there, decrement
+            step /= 2.0
+        return None, decrement
 
-def project_spectahedron(matrix: Array) -> Array:
-    """Nearest positive semi-definite matrix of trace at most 1."""
-    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    clipped = np.maximum(values, 0.0)
-    if clipped.sum() > 1.0:
-        descending = np.sort(values)[::-1]
-        excess = (np.cumsum(descending) - 1.0) / np.arange(1, len(values) + 1)
-        shift = excess[np.flatnonzero(descending > excess)[-1]]
-        clipped = np.maximum(values - shift, 0.0)
-    return np.asarray((vectors * clipped) @ vectors.T)
-
-
-def search_diagonal(scatter: Array, far: Array, tol: float) -> Iterator[MetricStep]:
-    """Minimize ``g(a) = s·a - log Σ sqrt(D² a)`` over ``a ≥ 0`` by projected Newton steps.
-
-    Stationary points use half of the budget ``s·a ≤ 1``, and so does every step; the metric is
-    scaled to use it all. With the gradient ``u`` of the lengths ``R``, ``max u/s (s·a) - u·a``
-    bounds how far the optimum can be. Yields as :func:`search_full` does.
-    """
-    s, squares = np.diagonal(scatter).copy(), far**2
-    a: Array | None = 0.5 / (len(s) * s)
-    while a is not None:
-        a = a / (2.0 * float(s @ a))
-        lengths = _lengths(a, squares)
-        pull = 0.5 * (1.0 / lengths) @ squares
-        scale = np.sqrt(2.0)  # lengths at twice the weights
-        gap = scale * max(float((pull / s).max() / 2 - pull @ a), 0.0)
-        step = MetricStep(
-            -scale * float(lengths.sum()), gap, functools.partial(_weights_map, 2 * a)
-        )
-        yield step
-        if step.is_within(tol):
-            return
-        a = _newton_step(a, s, squares)
-
-
-def _weights_map(a: Array) -> Array:
-    return np.diag(np.sqrt(a))[a > 1e-12 * a.max()]
-
-
-def diagonal_value(a: Array, s: Array, squares: Array) -> float:
-    """``g``."""
-    return float(s @ a - np.log(_lengths(a, squares).sum()))
-
-
-def diagonal_slopes(a: Array, s: Array, squares: Array) -> tuple[Array, Array]:
-    """Gradient and Hessian of ``g``."""
-    r = _lengths(a, squares)
-    total = r.sum()
-    u = 0.5 * (1.0 / r) @ squares
-    scaled = squares * (r**-1.5)[:, None]  # a matrix times its own transpose is half the work
-    return s - u / total, scaled.T @ scaled / (4 * total) + np.outer(u, u) / total**2
-
-
-def _lengths(a: Array, squares: Array) -> Array:
-    """Lengths of the cannot-links; one without any has an infinite slope, and a small one here."""
-    found = squares @ a
-    return np.asarray(np.sqrt(np.maximum(found, max(1e-12 * float(found.max()), 1e-300))))
-
-
-def _newton_step(a: Array, s: Array, squares: Array) -> Array | None:
-    """Back-track along the projected direction; None where nothing is gained any more."""
-    value = diagonal_value(a, s, squares)
-    gradient, hessian = diagonal_slopes(a, s, squares)
-    free = ~((a <= 0) & (gradient > 0))
-    direction = np.zeros_like(a)
-    inner = hessian[np.ix_(free, free)]
-    damped = inner + 1e-12 * max(float(np.trace(inner)), 1e-300) * np.eye(len(inner))
-    direction[free] = -np.linalg.solve(damped, gradient[free])
-    step = 1.0
-    for _ in range(50):
-        moved = np.maximum(a + step * direction, 0.0)
-        if moved.any():
-            new_value = diagonal_value(moved, s, squares)
-            if new_value <= value + 1e-4 * float(gradient @ (moved - a)) and new_value < value:
-                return moved
-        step /= 2.0
-    return None
+    def _barrier_value(self, point: _Point, barrier: float) -> float:
+        """``φ_μ``."""
+        return (point.trace - point.value) / barrier - self.cone.log_det(point.root)

@@ -161,7 +161,11 @@ def test_linear_kernels_are_linear():
     mapped = named.transform(new)
     gaps = mapped[pairs[:, 0]] - mapped[pairs[:, 1]]
     np.testing.assert_allclose(np.linalg.norm(gaps, axis=1), expected, rtol=1e-5)
-    assert named.get_metric()(new[0], new[1]) == pytest.approx(expected[0], rel=1e-5)
+    distance = named.get_metric()
+    assert distance(new[0], new[1]) == pytest.approx(expected[0], rel=1e-5)
+    assert distance(new[0], new[1], squared=True) == pytest.approx(expected[0] ** 2, rel=1e-5)
+    with pytest.raises(ValueError, match="u must be one vector"):
+        distance(new[:2], new[:2])
     with pytest.raises(SidelightError, match="no matrix of features"):
         named.get_mahalanobis_matrix()
 

@@ -18,7 +18,7 @@ from sidelight._words import setting, worded
 from sidelight.base import PairStream
 from sidelight.constraints import Constraints, known_pairs
 from sidelight.exceptions import SidelightError
-from sidelight.metric._base import _MetricBase
+from sidelight.metric._base import Metric, _MetricBase, vector_metric
 from sidelight.metric.cannot_link import _learned
 from sidelight.metric.cannot_link._choice import choose_ascent, choose_products
 from sidelight.metric.cannot_link._learned import LearnedMetric, WeightedPairs, joined
@@ -297,15 +297,15 @@ class CannotLinkMetric(PairStream, _MetricBase):
     def _inner(self, rows: Any, others: Any) -> Array:
         return self._learned_metric.inner(rows, others)
 
-    def get_metric(self) -> Callable[[Any, Any], float]:
+    def get_metric(self) -> Metric:
         check_is_fitted(self)
         if hasattr(self, "components_"):
             return super().get_metric()
 
-        def distance(u: Any, v: Any) -> float:
-            return float(self.pair_distance(np.array([[u, v]], dtype=np.float64))[0])
+        def square(u: Array, v: Array) -> float:
+            return float(self.pair_distance(np.array([[u, v]]))[0]) ** 2
 
-        return distance
+        return vector_metric(square, self.n_features_in_)
 
     def get_mahalanobis_matrix(self) -> Array:
         """Return ``A``: the squared distance is ``(x - z)ᵀ A (x - z)``.
