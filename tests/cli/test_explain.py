@@ -71,7 +71,12 @@ def test_json_has_all_of_it(model, orchard, run):
     assert 0.5 < facts["fidelity"] <= 1.0
     trait = facts["clusters"][0]["traits"][0]
     assert trait["low"] <= trait["effect"] <= trait["high"]
-    assert trait["lift"] is None
+    assert all(
+        (trait["lift"] is None)
+        == (trait["about"] == "value" or 0.0 in (trait["inside"], trait["rest"]))
+        for cluster in facts["clusters"]
+        for trait in cluster["traits"]
+    )
     assert trait["text"].startswith(trait["what"])
     assert run("explain", model, orchard[0], "-q").out == ""
 

@@ -21,8 +21,8 @@ def test_sizes_and_shares_count_all_rows():
     assert [(p.name, p.size, p.share) for p in found.clusters] == [("3", 4, 4 / 7), ("5", 1, 1 / 7)]
     assert (found.n_rows, found.n_outside, found.outside) == (7, 2, ("d", "f"))
     assert found.sentences() == [
-        "3: 4 rows (57%). Too few rows to say what sets it apart.",
-        "5: 1 row (14%). Too few rows to say what sets it apart.",
+        "3: 4 rows (57%). Too few rows to tell a difference from chance.",
+        "5: 1 row (14%). Too few rows to tell a difference from chance.",
         "2 rows (29%) are in no cluster.",
     ]
 
@@ -60,7 +60,11 @@ def test_columns_that_say_nothing():
     ]
     found = explain_clusters(columns, labels)
     assert all(profile.traits == () for profile in found.clusters)
-    assert found.clusters[0].sentence().endswith("Nothing in the columns sets it apart.")
+    assert (
+        found.clusters[0]
+        .sentence()
+        .endswith("No single value or range sets it apart beyond chance.")
+    )
     assert found.rules.sentence.startswith("No short rules tell these clusters apart")
     assert explain_clusters([], labels).rules.sentence.startswith("There are no columns")
 

@@ -10,90 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidelight.explanation import explain_clusters
-from sidelight.explanation._columns import words_of
 from sidelight.explanation._conditions import LevelSet
 from sidelight.explanation._format import round_moment, round_number, round_time
 from sidelight.preparation import TypedColumn
 
 from .conftest import category, noise_table, number
-
-
-def read_back(rule, columns):
-    """Rows that the words of a rule describe, by a reader who knows nothing of the code."""
-    names = "|".join(re.escape(column.name) for column in columns)
-    by_name = {column.name: column for column in columns}
-    rows = np.ones(len(columns[0].values), dtype=bool)
-    if rule == "any row":
-        return rows
-    for part in re.split(rf" and (?=\(?(?:{names})\b|\(?[-\d.,]+ < )", rule):
-        condition = part.removeprefix("(").removesuffix(")") if part.startswith("(") else part
-        name = re.search(rf"\b({names})\b", condition).group(1)
-        rows &= _holds(condition, by_name[name])
-    return rows
-
-
-def _holds(condition, column):
-    values, name = column.values, column.name
-    missing = (
-        values == ""
-        if column.kind == "text"
-        else (np.isnan(values) if values.dtype.kind == "f" else values < 0)
-    )
-    if condition == f"{name} is missing":
-        return missing
-    if condition == f"{name} is known":
-        return ~missing
-    if column.kind == "text":
-        word = re.search("“(.*)”", condition).group(1)
-        there = np.array([word in words_of(text) for text in values])
-        return ~there if "does not mention" in condition else there
-    if column.kind in ("category", "yes-no"):
-        listed = re.split(", | or ", re.search("is (?:not )?(.*)", condition).group(1))
-        said = [column.levels[value] if value >= 0 else "missing" for value in values]
-        inside = np.isin(said, listed)
-        return ~inside if " is not " in condition else inside
-    with_missing = condition.endswith(" or missing")
-    inside = _between(condition.removesuffix(" or missing"), column) & ~missing
-    return inside | (missing if with_missing else False)
-
-
-def _between(condition, column):
-    values, name = column.values, column.name
-    if column.kind == "number":
-        low = re.search(rf"([-\d.,]+) < {name}|{name} > ([-\d.,]+)", condition)
-        high = re.search(rf"{name} ≤ ([-\d.,]+)", condition)
-        low, high = (
-            None if found is None else float(next(filter(None, found.groups())).replace(",", ""))
-            for found in (low, high)
-        )
-        above = values > low if low is not None else True
-        return above & (values <= high if high is not None else ~np.isnan(values))
-    if column.kind == "ordered":
-        said = condition.split(" is ", 1)[1]
-        first, last = said.removesuffix(" or higher").removesuffix(" or lower"), None
-        if " to " in said:
-            first, last = said.split(" to ")
-        place = column.levels.index(first)
-        if said.endswith("or higher"):
-            return values >= place
-        if said.endswith("or lower"):
-            return values <= place
-        return (values >= place) & (values <= column.levels.index(last or first))
-    pattern = r"[-\d]+(?: [\d:.]+)?" if column.kind == "date" else r"[\d:.]+"
-    start = re.search(rf"from ({pattern})", condition)
-    end = re.search(rf"before ({pattern})", condition)
-    start, end = (None if m is None else _seconds(m.group(1), column.kind) for m in (start, end))
-    if start is not None and end is not None and column.kind == "time" and end <= start:
-        return (values >= start) | (values < end)  # over midnight
-    after = values >= start if start is not None else True
-    return after & (values < end if end is not None else ~np.isnan(values))
-
-
-def _seconds(said, kind):
-    if kind == "date":
-        return float(np.datetime64(said.replace(" ", "T"), "us").astype(np.int64)) / 1e6
-    parts = [float(part) for part in said.split(":")]
-    return parts[0] * 3600 + parts[1] * 60 + (parts[2] if len(parts) > 2 else 0.0)
+from .reader import holds, read_back, seconds_of
 
 
 def check(explanation, columns, labels):
@@ -229,11 +151,11 @@ def test_round_moments_part_the_same_rows(low, gap):
     high = low + gap
     moment, text = round_moment(low, high)
     assert low < moment <= high
-    assert _seconds(text, "date") == pytest.approx(moment, abs=1e-6)
+    assert seconds_of(text, "date") == pytest.approx(moment, abs=1e-6)
     start = low % 80_000.0
     time, text = round_time(start, start + min(gap, 6000.0))
     assert start < time <= start + min(gap, 6000.0)
-    assert _seconds(text, "time") == pytest.approx(time % 86_400.0, abs=1e-6)
+    assert seconds_of(text, "time") == pytest.approx(time % 86_400.0, abs=1e-6)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(-1, 3)), max_size=4), st.data())
@@ -260,4 +182,4 @@ def test_sets_of_levels_are_sets(steps, data):
     both = first.united(second)
     assert set(column.values[both.holds(column)].tolist()) == levels | more
     if levels != everything:
-        np.testing.assert_array_equal(_holds(first.text(True), column), first.holds(column))
+        np.testing.assert_array_equal(holds(first.text(True), column), first.holds(column))

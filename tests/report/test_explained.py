@@ -95,7 +95,7 @@ def test_rows_in_no_cluster_clusters_of_one_row_and_very_many(parse):
     alone = render_report(
         estimator=Fitted().with_labels(np.append(0, np.ones(339, int))), X=X, columns=[column]
     )
-    assert "Too few rows to say what sets it apart." in parse(alone).words()
+    assert "Too few rows to tell a difference from chance." in parse(alone).words()
     one = render_report(estimator=Fitted().with_labels(np.zeros(340, int)), X=X, columns=[column])
     assert "There is one cluster: nothing is to be told apart." in parse(one).words()
 

@@ -1,15 +1,13 @@
-"""Typed columns as what is compared: values with an order, and words of texts."""
+"""Typed columns as what is compared: values with an order, and the calendar of dates."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from sidelight._typing import Array, FloatArray, IntArray
+from sidelight._typing import Array, FloatArray
 from sidelight.explanation._format import (
     DAY,
     clock,
@@ -20,15 +18,28 @@ from sidelight.explanation._format import (
     round_time,
 )
 from sidelight.preparation import TypedColumn
+from sidelight.preparation.inner import cycles_of, month_of, weekday_of
 
 #: Kinds whose values have an order.
 ORDERED = ("number", "date", "time", "ordered")
 #: Kinds whose values are levels.
 LEVELS = ("yes-no", "category", "ordered")
 
-MAX_WORDS = 300
-FEWEST_TEXTS = 5  # that a compared word occurs in
-_WORD = re.compile(r"[^\W\d_](?:[\w'’-]*\w)?")
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 _YEARS = (1500.0, 2200.0)
 _SHORT_SPAN = 3 * DAY
 
@@ -124,49 +135,38 @@ def missing_rows(column: TypedColumn) -> Array:
     return np.isnan(values) if values.dtype.kind == "f" else values < 0
 
 
-def words_of(text: str) -> set[str]:
-    """Words of a text, in lower case.
+def with_calendar(columns: Sequence[TypedColumn], *, every: bool = False) -> list[TypedColumn]:
+    """Columns with the month, the weekday and the time of day of dates beside them.
 
-    Examples
-    --------
-    >>> from sidelight.explanation._columns import words_of
-    >>> sorted(words_of("Refund, please: order 17 isn't here"))
-    ['here', "isn't", 'order', 'please', 'refund']
-    """
-    return {word for word in _WORD.findall(text.lower()) if len(word) > 1}
-
-
-@dataclass(frozen=True)
-class TextWords:
-    """Words of some texts.
-
-    Attributes
+    Parameters
     ----------
-    vocabulary : tuple of str
-        The most frequent words, by how many texts they occur in, without those of all texts.
-    texts, words : ndarray
-        Position of a text and of a word of the vocabulary in it, for all occurrences.
+    columns : sequence of TypedColumn
+        The columns.
+    every : bool, default=False
+        Whether dates have all three, and not only those that their span can show.
     """
+    taken = {column.name for column in columns}
+    found: list[TypedColumn] = []
+    for column in columns:
+        found.append(column)
+        if column.kind == "date":
+            cycles = None if every else cycles_of("date", column.values)
+            parts = _calendar(column, cycles)
+            found += [part for part in parts if part.name not in taken]
+    return found
 
-    vocabulary: tuple[str, ...]
-    texts: IntArray
-    words: IntArray
+
+def _calendar(column: TypedColumn, cycles: Sequence[str] | None) -> list[TypedColumn]:
+    """Parts of a date as columns of their own; all of them where ``cycles`` is None."""
+    name, seconds = column.name, column.values
+    parts = {
+        "season": lambda: _levels(f"{name} (month)", month_of(seconds), MONTHS),
+        "weekday": lambda: _levels(f"{name} (weekday)", weekday_of(seconds), WEEKDAYS),
+        "hour": lambda: TypedColumn(f"{name} (time of day)", "time", seconds % DAY),
+    }
+    return [make() for cycle, make in parts.items() if cycles is None or cycle in cycles]
 
 
-def find_words(texts: Any, most: int = MAX_WORDS) -> TextWords:
-    """Find words that may distinguish texts, chosen without regard to the clusters."""
-    found = [words_of(text) for text in texts]
-    counts: Counter[str] = Counter()
-    for words in found:
-        counts.update(words)
-    frequent = [(n, word) for word, n in counts.items() if FEWEST_TEXTS <= n < len(found)]
-    vocabulary = [word for _, word in sorted(frequent, key=lambda one: (-one[0], one[1]))[:most]]
-    position = {word: number for number, word in enumerate(vocabulary)}
-    pairs = [
-        (text, position[word])
-        for text, words in enumerate(found)
-        for word in words
-        if word in position
-    ]
-    occurrences = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return TextWords(tuple(vocabulary), occurrences[:, 0], occurrences[:, 1])
+def _levels(name: str, codes: FloatArray, levels: tuple[str, ...]) -> TypedColumn:
+    known = ~np.isnan(codes)
+    return TypedColumn(name, "category", np.where(known, codes, -1).astype(np.int32), levels)

@@ -9,11 +9,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from sidelight._typing import Array, FloatArray, IntArray
+from sidelight._typing import Array, FloatArray
 from sidelight.explanation._chance import chance_of_total
 from sidelight.explanation._columns import Units
+from sidelight.explanation._conditions import ValueInterval
 from sidelight.explanation._format import percent, ratio
-from sidelight.explanation._ranks import compare_ranks
+from sidelight.explanation._ranges import best_ranges, count_ranges
+from sidelight.explanation._ranks import Sorted, compare_ranks
 from sidelight.explanation._shares import Shares
 
 #: Smaller clusters are not described: their few rows speak for themselves.
@@ -35,11 +37,11 @@ class Trait:
     ----------
     column : str
         Name of the column.
-    about : {"value", "level", "word", "missing"}
-        What is compared: values with an order, the share of a level, the share of texts with a
-        word, or the share of rows without a value.
+    about : {"value", "range", "level", "word", "missing"}
+        What is compared: values with an order, the share of a range of them, the share of a level,
+        the share of texts with a word, or the share of rows without a value.
     level : str
-        The level or word; empty otherwise.
+        The range, the level or the word; empty otherwise.
     statistic : {"median", "mean", "mean level", "share"}
         What ``inside`` and ``rest`` are.
     inside, rest : float
@@ -51,7 +53,8 @@ class Trait:
         Size of the difference from -1 to 1 with its 95% interval: Cliff's delta for values,
         the sine of half of Cohen's h for shares.
     lift, lift_low, lift_high : float
-        How many times as frequent the level is, with its 95% interval; NaN for values.
+        How many times as frequent the range, level or word is, with its 95% interval; NaN for
+        values, and where one of the shares is 0.
     chance : float
         Probability that columns without any relation to the clusters show a difference as
         improbable as this one anywhere, bounded by Holm's correction.
@@ -84,9 +87,19 @@ class Trait:
     @property
     def figures(self) -> str:
         """Figures of the cluster and of all other rows."""
-        prefix = "" if self.statistic == "share" else f"{self.statistic} "
-        lift = "" if math.isnan(self.lift) else f", lift {ratio(self.lift)}"
-        return f"{prefix}{self.inside_text} against {self.rest_text}{lift}"
+        if self.statistic != "share":
+            return f"{self.statistic} {self.inside_text} against {self.rest_text}"
+        lift = self.lift_text if math.isnan(self.lift) else f"lift {self.lift_text}"
+        return f"{self.inside_text} against {self.rest_text}, {lift}"
+
+    @property
+    def lift_text(self) -> str:
+        """The lift; words where one of the shares is 0, and nothing for values."""
+        if self.statistic != "share":
+            return ""
+        if self.rest == 0.0:
+            return "only here"
+        return "never here" if self.inside == 0.0 else ratio(self.lift)
 
 
 class ColumnDifferences:
@@ -118,27 +131,17 @@ class ValueComparison(ColumnDifferences):
     ----------
     name : str
         Name of the column.
-    values : ndarray of shape (n_rows,)
-        The values, NaN where missing.
     units : Units
-        How they are written.
-    codes : ndarray of shape (n_rows,)
-        Cluster of every row, from 0 to k - 1; -1 for rows that are compared with only.
-    k : int
-        Number of clusters.
+        How its values are written.
+    column : Sorted
+        The values that are known.
     """
 
     about = "value"
 
-    def __init__(
-        self, name: str, values: FloatArray, units: Units, codes: IntArray, k: int
-    ) -> None:
-        known = ~np.isnan(values)
+    def __init__(self, name: str, units: Units, column: Sorted) -> None:
         self.name, self.units = name, units
-        everywhere = bool(known.all())
-        self.ranked = compare_ranks(
-            values if everywhere else values[known], codes if everywhere else codes[known], k
-        )
+        self.ranked = compare_ranks(column)
         found = self.ranked
         self.effect, self.low, self.high = (
             one[:, None] for one in (found.delta, found.low, found.high)
@@ -196,6 +199,7 @@ class ShareComparison(ColumnDifferences):
     """
 
     _WORDS: ClassVar[dict[str, str]] = {
+        "range": "{more} often {level}",
         "level": "{more} often {name} = {level}",
         "word": "{more} often “{level}” in {name}",
         "missing": "{more} often without {name}",
@@ -220,7 +224,7 @@ class ShareComparison(ColumnDifferences):
         inside, rest = float(self.shares.share[at]), float(self.shares.rest_share[at])
         effect = float(self.effect[at])
         lift, lift_low, lift_high = (float(one[at]) for one in self._lifts)
-        name = "" if self.about == "missing" else self.levels[level]
+        name = self._level_name(cluster, level)
         what = self._WORDS[self.about].format(
             more="more" if effect > 0.0 else "less", name=self.name, level=name
         )
@@ -242,6 +246,50 @@ class ShareComparison(ColumnDifferences):
             chance=chance,
             what=what,
         )
+
+    def _level_name(self, cluster: int, level: int) -> str:
+        return "" if self.about == "missing" else self.levels[level]
+
+
+class RangeComparison(ShareComparison):
+    """Shares of ranges of values: the one in which a cluster is, and the one in which it is not.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    units : Units
+        How its values are written.
+    column : Sorted
+        The values that are known.
+    """
+
+    def __init__(self, name: str, units: Units, column: Sorted) -> None:
+        self._ranges, shares = best_ranges(column)
+        super().__init__(name, "range", (), shares)
+        self.units = units
+        self._distinct = column.values[column.starts]
+        first, last = self._ranges[..., 0], self._ranges[..., 1]
+        self.possible &= (first >= 0) & (self.effect * [1.0, -1.0] > 0.0)
+        if units.kind == "ordered":  # a single level is compared as such
+            self.possible &= first < last
+
+    def chances(self, tested: Array) -> FloatArray:
+        """Probability that any range of the column has a difference as improbable by chance."""
+        return np.minimum(1.0, count_ranges(len(self._distinct)) * super().chances(tested))
+
+    def _level_name(self, cluster: int, level: int) -> str:
+        first, last = self._ranges[cluster, level].tolist()
+        values, units = self._distinct, self.units
+        found = ValueInterval(self.name, units)
+        if units.kind == "ordered":
+            low, high = values[[first, last]].tolist()
+            return found.above(low, units.one(low)).below(high, units.one(high)).bounds()
+        if first > 0:
+            found = found.above(*units.threshold(*values[first - 1 : first + 1].tolist()))
+        if last < len(values) - 1:
+            found = found.below(*units.threshold(*values[last : last + 2].tolist()))
+        return found.bounds()
 
 
 def chances_of_values(compared: Sequence[ValueComparison], tested: Sequence[Array]) -> FloatArray:

@@ -13,7 +13,8 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._typing import Array
-from sidelight.explanation._columns import Units, missing_rows, ordered_values, words_of
+from sidelight.explanation._columns import Units, missing_rows, ordered_values
+from sidelight.explanation._words import words_of
 from sidelight.preparation import TypedColumn
 
 MISSING = -1
@@ -100,9 +101,10 @@ class ValueInterval:
             return f"{self.name} is missing"
         if self.low == -np.inf and self.high == np.inf:
             return f"{self.name} is known"
-        return self._bounds() + (" or missing" if self.missing and has_missing else "")
+        return self.bounds() + (" or missing" if self.missing and has_missing else "")
 
-    def _bounds(self) -> str:
+    def bounds(self) -> str:
+        """Write the bounds, of which there is at least one."""
         name, low, high = self.name, self.low_text, self.high_text
         from_below, to_above = self.low == -np.inf, self.high == np.inf
         if self.units.kind == "number":

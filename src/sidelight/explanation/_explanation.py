@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,9 @@ import numpy.typing as npt
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted, listed
 from sidelight.exceptions import SidelightError
+from sidelight.explanation._columns import with_calendar
 from sidelight.explanation._comparisons import FEWEST_ROWS, Trait
-from sidelight.explanation._format import percent
+from sidelight.explanation._format import percent, plural
 from sidelight.explanation._rows import (
     LARGEST_MARGIN,
     MAX_DISTANCES,
@@ -26,7 +27,7 @@ from sidelight.explanation._rows import (
     plain_features,
     smallest_by_cluster,
 )
-from sidelight.explanation._rules import RuleSet, find_rules, most_distinctive
+from sidelight.explanation._rules import Rule, RuleSet, find_rules, most_distinctive
 from sidelight.explanation._traits import find_traits, shown
 from sidelight.preparation import TypedColumn
 
@@ -35,6 +36,9 @@ MAX_CLUSTERS = 100
 SHOWN_TRAITS = 5
 BRIEF_TRAITS = 3
 SHOWN_OUTSIDE = 10
+#: A rule is named where no single trait is, if it is right for this share, and covers as much.
+GOOD_RULE = 0.5
+MOST_OF_IT = 0.9
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,8 @@ class Profile:
         Share of all rows.
     traits : tuple of Trait
         What sets it apart from all other rows, the largest effect first.
+    noun : str
+        What it is: "cluster", or "class" for those of a classifier.
     """
 
     name: str
@@ -60,11 +66,23 @@ class Profile:
     size: int
     share: float
     traits: tuple[Trait, ...]
+    noun: str = "cluster"
 
     @property
     def title(self) -> str:
-        """The name, with the class."""
+        """The name, with the class that a cluster stands for."""
         return f"{self.name} ({self.class_name})" if self.class_name else self.name
+
+    @property
+    def lack(self) -> str:
+        """Why there is no trait to name, as a sentence; empty where there is one."""
+        if self.traits:
+            return ""
+        if self.share == 1.0:
+            return "There are no other rows to compare it with."
+        if self.size < FEWEST_ROWS:
+            return "Too few rows to tell a difference from chance."
+        return "No single value or range sets it apart beyond chance."
 
     def sentence(self, most: int = SHOWN_TRAITS) -> str:
         """Describe the cluster in one or two sentences.
@@ -79,11 +97,7 @@ class Profile:
         if texts:
             text = ", ".join(texts)
             return f"{head} {text[:1].upper()}{text[1:]}."
-        if self.share == 1.0:
-            return f"{head} There are no other rows to compare it with."
-        if self.size < FEWEST_ROWS:
-            return f"{head} Too few rows to say what sets it apart."
-        return f"{head} Nothing in the columns sets it apart."
+        return f"{head} {self.lack}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -145,8 +159,14 @@ class Explanation:
     def rules(self) -> RuleSet:
         """Short rules that describe the clusters, with their fidelity."""
         given = self._given
-        columns = most_distinctive(given.columns, [profile.traits for profile in self.clusters])
-        return find_rules(columns, given.codes, given.names, given.seed)
+        traits = [profile.traits for profile in self.clusters]
+        columns = most_distinctive(with_calendar(given.columns), traits)
+        return find_rules(columns, given.codes, given.names, given.seed, noun=self.noun)
+
+    @property
+    def noun(self) -> str:
+        """What is explained: "cluster", or "class"."""
+        return self._given.noun
 
     def sentences(self) -> list[str]:
         """Describe every cluster, and the rows in none, in one or two sentences each.
@@ -154,9 +174,10 @@ class Explanation:
         Returns
         -------
         list of str
-            The sentences.
+            The sentences. A cluster that no single column sets apart is described by its rule, if
+            a good one is found.
         """
-        return [*(profile.sentence() for profile in self.clusters), *self._outside_sentence()]
+        return [*map(self._sentence, self.clusters), *self._outside_sentence()]
 
     def table(self) -> list[dict[str, Any]]:
         """Return everything as rows of one plain table.
@@ -189,7 +210,7 @@ class Explanation:
 
     def __repr__(self) -> str:
         n_traits = sum(len(profile.traits) for profile in self.clusters)
-        clusters = counted(len(self._given.names), "cluster")
+        clusters = counted(len(self._given.names), self.noun, plural(self.noun))
         rows = counted(self.n_rows, "row")
         return f"<Explanation: {clusters} of {rows}, {counted(n_traits, 'trait')}>"
 
@@ -198,12 +219,22 @@ class Explanation:
 
         return html(self)
 
+    def _sentence(self, profile: Profile) -> str:
+        said = profile.sentence()
+        if profile.traits or profile.share == 1.0:
+            return said
+        rule = next(iter(self.rules.of(profile.name)), None)
+        if rule is None or not _is_good(rule):
+            return said
+        part = "" if rule.coverage >= MOST_OF_IT else "part of "
+        return f"{said} A rule describes {part}it: {rule.sentence}."
+
     def _outside_sentence(self) -> list[str]:
         if not self.n_outside:
             return []
         are = "is" if self.n_outside == 1 else "are"
         rows = counted(self.n_outside, "row")
-        return [f"{rows} ({percent(self.n_outside / self.n_rows)}) {are} in no cluster."]
+        return [f"{rows} ({percent(self.n_outside / self.n_rows)}) {are} in no {self.noun}."]
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,6 +249,7 @@ class _ExplanationSource:
     X: Any
     probabilities: Array | None
     seed: int | None
+    noun: str
 
     @cached_property
     def distances(self) -> MeanDistances:
@@ -254,6 +286,7 @@ def explain_clusters(
     probabilities: Array | None = None,
     names: Mapping[str, str] | None = None,
     random_state: int | None = 0,
+    noun: Literal["cluster", "class"] = "cluster",
 ) -> Explanation:
     """Explain clusters by the columns of their table.
 
@@ -271,10 +304,12 @@ def explain_clusters(
     probabilities : ndarray of shape (n_rows, n_clusters), default=None
         Probability of every cluster, in the order of the sorted labels, for doubtful rows.
     names : mapping of str to str, default=None
-        Classes that clusters stand for, by the label as text.
+        Classes that clusters stand for, or names of classes, by the label as text.
     random_state : int, default=0
         Seed of the choice of rows where there are too many to look at all; pass an int for
         reproducible results.
+    noun : {"cluster", "class"}, default="cluster"
+        What sentences call them: "class" for those that a classifier gives.
 
     Returns
     -------
@@ -309,11 +344,14 @@ def explain_clusters(
     outside = int(values.dtype.kind in "iuf" and len(values) > 0 and values[0] == -1)
     codes = codes.reshape(-1).astype(np.int64) - outside
     clusters = tuple(str(value) for value in values[outside:].tolist())
+    classes = dict(names or {})
+    if noun == "class":  # they are what they stand for
+        clusters, classes = tuple(classes.get(name, name) for name in clusters), {}
     sizes = np.bincount(codes[codes >= 0], minlength=len(clusters))
     # Of many clusters only the largest are described.
     described = np.sort(np.argsort(-sizes, kind="stable")[:MAX_CLUSTERS])
     compared = _renumbered(codes, described, len(clusters))
-    traits = find_traits(columns, compared, len(described), random_state)
+    traits = find_traits(with_calendar(columns), compared, len(described), random_state)
     kept = _ExplanationSource(
         columns=tuple(columns),
         codes=codes,
@@ -323,21 +361,23 @@ def explain_clusters(
         X=X,
         probabilities=probabilities,
         seed=random_state,
+        noun=noun,
     )
     profiles = tuple(
         Profile(
             name=clusters[code],
-            class_name=str((names or {}).get(clusters[code], "")),
+            class_name=str(classes.get(clusters[code], "")),
             size=int(sizes[code]),
             share=float(sizes[code] / len(given)),
             traits=found,
+            noun=noun,
         )
         for code, found in zip(described.tolist(), traits, strict=True)
     )
     apart = np.flatnonzero(codes < 0)
     notes: tuple[str, ...] = ()
     if len(described) < len(clusters):
-        notes = (f"The {MAX_CLUSTERS} largest of {len(clusters):,} clusters are described.",)
+        notes = (f"The {MAX_CLUSTERS} largest of {len(clusters):,} {plural(noun)} are described.",)
     return Explanation(
         profiles, len(given), len(apart), kept.named(apart[:SHOWN_OUTSIDE]), notes, kept
     )
@@ -368,8 +408,14 @@ def brief(explanation: Explanation) -> list[str]:
     lines = []
     for profile in explanation.clusters:
         texts = [trait.text for trait in shown(profile.traits, BRIEF_TRAITS)]
-        lines.append(f"{profile.title}: {', '.join(texts) or 'nothing sets it apart'}")
+        lack = profile.lack.removesuffix(".")
+        said = ", ".join(texts) or f"{lack[:1].lower()}{lack[1:]}"
+        lines.append(f"{profile.title}: {said}")
     return lines
+
+
+def _is_good(rule: Rule) -> bool:
+    return bool(rule.conditions) and min(rule.precision, rule.coverage) >= GOOD_RULE
 
 
 def _renumbered(codes: IntArray, described: IntArray, k: int) -> Array:

@@ -11,6 +11,17 @@ DAY = 86_400
 _STEPS = (DAY, 3600, 1800, 900, 300, 60, 1)  # seconds
 
 
+def plural(noun: str) -> str:
+    """Write several clusters, or classes.
+
+    Examples
+    --------
+    >>> plural("cluster"), plural("class")
+    ('clusters', 'classes')
+    """
+    return f"{noun}es" if noun.endswith("s") else f"{noun}s"
+
+
 def percent(share: float) -> str:
     """Write a share; nothing that happened is rounded to never or always.
 

@@ -59,8 +59,36 @@ class Ranked:
         return self.sizes * (0.5 + self.delta * (self.n_rows - self.sizes) / (2.0 * self.n_rows))
 
 
-def compare_ranks(values: FloatArray, codes: Array, k: int) -> Ranked:
-    """Compare the values of every cluster with those of all other rows.
+@dataclass(frozen=True)
+class Sorted:
+    """A column of numbers in ascending order, and where the rows of every cluster are in it.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_rows,)
+        The numbers, ascending.
+    starts, ends : ndarray of shape (n_distinct,)
+        Positions at which every distinct value begins, and after which it ends.
+    distinct : ndarray of shape (n_rows,)
+        Which distinct value is at a position.
+    own, owners : ndarray of shape (n_inside,)
+        Positions of rows in clusters, by cluster and then by value, and their clusters.
+    sizes, first : ndarray of shape (k,)
+        Rows of every cluster, and where they begin in ``own``.
+    """
+
+    values: FloatArray
+    starts: IntArray
+    ends: IntArray
+    distinct: IntArray
+    own: IntArray
+    owners: Array
+    sizes: IntArray
+    first: IntArray
+
+
+def sort_values(values: FloatArray, codes: Array, k: int) -> Sorted:
+    """Sort the values of a column.
 
     Parameters
     ----------
@@ -70,11 +98,6 @@ def compare_ranks(values: FloatArray, codes: Array, k: int) -> Ranked:
         Cluster of every row, from 0 to k - 1; -1 for rows that are compared with only.
     k : int
         Number of clusters.
-
-    Returns
-    -------
-    Ranked
-        The comparison; the work grows with the rows, not with rows times clusters.
     """
     order = np.argsort(values)
     ordered, owners = values[order], codes[order]
@@ -85,37 +108,76 @@ def compare_ranks(values: FloatArray, codes: Array, k: int) -> Ranked:
     sizes = np.bincount(owners[owners >= 0], minlength=k)
     own = np.argsort(owners, kind="stable")[n - int(sizes.sum()) :]  # by cluster, then by value
     first = np.cumsum(sizes) - sizes
-    placed = _placements(distinct[own], owners[own], starts, ends, sizes, first)
+    return Sorted(ordered, starts, ends, distinct, own, owners[own], sizes, first)
+
+
+def compare_ranks(column: Sorted) -> Ranked:
+    """Compare the values of every cluster with those of all other rows.
+
+    Parameters
+    ----------
+    column : Sorted
+        The column.
+
+    Returns
+    -------
+    Ranked
+        The comparison; the work grows with the rows, not with rows times clusters.
+    """
+    n, sizes, k = len(column.values), column.sizes, len(column.sizes)
+    starts, ends = column.starts, column.ends
+    placed = _placements(column)
     delta, low, high = _delta(placed, sizes, n)
-    medians, rest_medians = _medians(ordered, own, sizes, first)
-    sums = np.bincount(owners[own], weights=ordered[own], minlength=k)
+    medians, rest_medians = _medians(column.values, column.own, sizes, column.first)
+    sums = np.bincount(column.owners, weights=column.values[column.own], minlength=k)
     with np.errstate(divide="ignore", invalid="ignore"):
-        means, rest_means = sums / sizes, (ordered.sum() - sums) / (n - sizes)
+        means, rest_means = sums / sizes, (column.values.sum() - sums) / (n - sizes)
     ranks, counts = _classes((starts + ends) / (2.0 * max(n, 1)), ends - starts)
     return Ranked(
         n, sizes, delta, low, high, medians, rest_medians, means, rest_means, ranks, counts
     )
 
 
-def _placements(
-    distinct: IntArray,
-    owners: Array,
-    starts: IntArray,
-    ends: IntArray,
-    sizes: IntArray,
-    first: IntArray,
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Sums and sums of squares of the placements: of own rows among others, of others among own.
+@dataclass(frozen=True)
+class Cells:
+    """Values that clusters have: a cell is a value of a cluster, with all its rows of it.
 
-    A cell is a value that a cluster has. Between two cells of a cluster lie only rows of others,
-    which all have the same placement, so that cells are enough to sum over all rows.
+    Between two cells of a cluster lie only rows of others.
+
+    Attributes
+    ----------
+    value, owner : ndarray of shape (n_cells,)
+        Distinct value and cluster, by cluster and then by value.
+    members, below : ndarray of shape (n_cells,)
+        Rows of the cluster that have the value, and that have a lower one.
     """
-    k, n = len(sizes), int(ends[-1]) if len(ends) else 0
+
+    value: IntArray
+    owner: IntArray
+    members: IntArray
+    below: IntArray
+
+
+def cells_of(column: Sorted) -> Cells:
+    """Values that every cluster has."""
+    distinct, owners = column.distinct[column.own], column.owners
     new = np.append(True, (distinct[1:] != distinct[:-1]) | (owners[1:] != owners[:-1]))
     cells = np.flatnonzero(new[: len(owners)])
-    value, owner = distinct[cells], owners[cells].astype(np.int64)
+    owner = owners[cells].astype(np.int64)
     members = np.diff(np.append(cells, len(owners)))
-    below = (cells - first[owner]).astype(np.float64)  # members of the cluster with lower values
+    return Cells(distinct[cells], owner, members, cells - column.first[owner])
+
+
+def _placements(column: Sorted) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Sums and sums of squares of the placements: of own rows among others, of others among own.
+
+    Rows of others between two cells of a cluster all have the same placement, so that cells are
+    enough to sum over all rows.
+    """
+    starts, ends, k, n = column.starts, column.ends, len(column.sizes), len(column.values)
+    cells = cells_of(column)
+    value, owner, members = cells.value, cells.owner, cells.members
+    below = cells.below.astype(np.float64)
     level = below + members / 2.0
     all_level = (starts[value] + ends[value]) / 2.0
     last = np.append(owner[1:] != owner[:-1], True)[: len(owner)]

@@ -18,9 +18,10 @@ import numpy as np
 
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted, listed
+from sidelight.explanation._columns import with_calendar
 from sidelight.explanation._comparisons import Trait
 from sidelight.explanation._conditions import Box, matching, united, written
-from sidelight.explanation._format import percent
+from sidelight.explanation._format import percent, plural
 from sidelight.explanation._tree import leaves, make_features
 from sidelight.preparation import TypedColumn
 
@@ -60,6 +61,12 @@ class Rule:
     coverage: float
     conditions: Box
 
+    @property
+    def sentence(self) -> str:
+        """The rule with its figures: how many matching rows are right, and how many match."""
+        right = f"{percent(self.precision)} of {counted(self.n_matching, 'matching row')}"
+        return f"{self.text} ({right} are in it, {percent(self.coverage)} of it matches)"
+
     def matches(self, columns: Sequence[TypedColumn]) -> Array:
         """Rows that fulfil the conditions.
 
@@ -73,7 +80,7 @@ class Rule:
         ndarray of bool of shape (n_rows,)
             Whether a row matches.
         """
-        by_name = {column.name: column for column in columns}
+        by_name = {column.name: column for column in with_calendar(columns, every=True)}
         return matching(self.conditions, by_name, len(columns[0].values))
 
 
@@ -114,6 +121,8 @@ def find_rules(
     codes: IntArray,
     names: Sequence[str],
     random_state: int | None = 0,
+    *,
+    noun: str = "cluster",
 ) -> RuleSet:
     """Describe clusters by rules.
 
@@ -127,6 +136,8 @@ def find_rules(
         Names of the clusters.
     random_state : int, default=0
         Seed of the choice of rows, where there are very many.
+    noun : str, default="cluster"
+        What they are called: "class" for those of a classifier.
 
     Returns
     -------
@@ -135,7 +146,7 @@ def find_rules(
     """
     inside = np.flatnonzero(codes >= 0)
     sizes = np.bincount(codes[inside], minlength=len(names))
-    reason = _reason_for_none(int(np.count_nonzero(sizes)), len(columns))
+    reason = _reason_for_none(int(np.count_nonzero(sizes)), len(columns), noun)
     if reason:
         return RuleSet((), math.nan, math.nan, reason)
     if len(inside) > MAX_ROWS:
@@ -154,7 +165,11 @@ def find_rules(
         found = leaves(_grown(X, y, size), X, features)
         boxes = _shortened([(code, box) for code, box, _ in found], sample)
     rules = _counted_rules(boxes, columns, codes, names, sizes)
-    return RuleSet(rules, fidelity, baseline, _sentence(rules, names, fidelity, baseline, sizes))
+    described = {rule.cluster for rule in rules}
+    present = [name for name, n in zip(names, sizes.tolist(), strict=True) if n]
+    lacking = [name for name in present if name not in described]
+    sentence = _sentence(rules, lacking, fidelity, baseline, noun)
+    return RuleSet(rules, fidelity, baseline, sentence)
 
 
 def most_distinctive(
@@ -170,13 +185,14 @@ def most_distinctive(
     return [column for column in columns if column.name in set(named)]
 
 
-def _reason_for_none(k: int, n_columns: int) -> str:
+def _reason_for_none(k: int, n_columns: int, noun: str) -> str:
     """Why there is no need, or no way, to look for rules."""
     if k < 2:
-        return f"There {'is one cluster' if k else 'are no clusters'}: nothing is to be told apart."
+        one, none = f"is one {noun}", f"are no {plural(noun)}"
+        return f"There {one if k else none}: nothing is to be told apart."
     if k > MAX_CLUSTERS:
-        return f"There are {k:,} clusters: too many for short rules."
-    return "" if n_columns else "There are no columns to describe the clusters by."
+        return f"There are {k:,} {plural(noun)}: too many for short rules."
+    return "" if n_columns else f"There are no columns to describe the {plural(noun)} by."
 
 
 def _taken(column: TypedColumn, rows: IntArray) -> TypedColumn:
@@ -309,27 +325,21 @@ def _counted_rules(
 
 
 def _sentence(
-    rules: Sequence[Rule],
-    names: Sequence[str],
-    fidelity: float,
-    baseline: float,
-    sizes: IntArray,
+    rules: Sequence[Rule], lacking: Sequence[str], fidelity: float, baseline: float, noun: str
 ) -> str:
-    """Sentence on how far the rules can be trusted."""
+    """Sentence on how far the rules can be trusted, and for which clusters there is none."""
     found = f"{percent(fidelity)} of held-out rows"
-    guess = f"naming the largest cluster is right for {percent(baseline)}"
+    guess = f"naming the largest {noun} is right for {percent(baseline)}"
     skill = (fidelity - baseline) / max(1.0 - baseline, 1e-12)
     if not any(rule.conditions for rule in rules) or fidelity <= baseline:
-        return f"No short rules tell these clusters apart by the columns ({guess})."
+        return f"No short rules tell these {plural(noun)} apart by the columns ({guess})."
     if skill < _LITTLE_SKILL:
         text = (
-            f"Short rules describe these clusters poorly: they find the cluster of {found}, and "
-            f"{guess}."
+            f"Short rules describe these {plural(noun)} poorly: they find the {noun} of {found}, "
+            f"and {guess}."
         )
     else:
-        text = f"These rules find the cluster of {found}; {guess}."
-    described = {rule.cluster for rule in rules}
-    lacking = [name for name, n in zip(names, sizes, strict=True) if n and name not in described]
+        text = f"These rules find the {noun} of {found}; {guess}."
     if lacking:
         few = lacking if len(lacking) <= 5 else [*lacking[:4], counted(len(lacking) - 4, "other")]
         text += f" No short rule finds {listed(few)}."

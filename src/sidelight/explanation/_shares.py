@@ -5,9 +5,8 @@ With the share ``p`` of a level in the cluster and ``q`` in the other rows the e
 no others have the level, ``p - q`` around one half, and more than that for rare levels, where 8%
 against 1% says more than 52% against 45%. ``h`` has the variance ``1/m + 1/(n - m)`` at any share.
 
-The lift is ``p / q`` with both shares drawn towards that of all rows by the weight of ``z² = 3.84``
-rows: one row out of one is no lift of 50. Its interval combines Wilson's intervals of both shares
-(Donner and Zou, 2012).
+The lift is ``p / q``; where one of the shares is 0 there is none, and words say so: "only here".
+Its interval combines Wilson's intervals of both shares (Donner and Zou, 2012).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class Shares:
         Rows of a cluster that have a level.
     sizes : ndarray of shape (k,)
         Rows of a cluster whose level is known.
-    level : ndarray of shape (n_levels,)
+    level : ndarray of shape (n_levels,), or (k, n_levels) where clusters have their own levels
         Rows that have a level, in any cluster or none.
     n_rows : int
         Rows whose level is known.
@@ -67,16 +66,15 @@ class Shares:
         return estimate, np.minimum(low, estimate), np.maximum(high, estimate)
 
     def lift(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Lift with its interval, each of shape (k, n_levels)."""
+        """Lift with its interval, each of shape (k, n_levels); NaN where a share is 0."""
         m, r = self.sizes[:, None], self.n_rows - self.sizes[:, None]
         own, rest = self.found, self.level - self.found
-        overall = Z**2 * _divided(self.level, self.n_rows)
-        lift = _divided(_divided(own + overall, m + Z**2), _divided(rest + overall, r + Z**2))
         p, q = self.share, self.rest_share
+        lift = np.where((own > 0) & (rest > 0), _divided(p, q), np.nan)
         (p_low, p_high), (q_low, q_high) = _wilson(own, m), _wilson(rest, r)
         low = _ratio_limit(p, q, p_low, q_high, -1.0)
         high = _ratio_limit(p, q, p_high, q_low, 1.0)
-        return lift, np.fmin(low, lift), np.fmax(high, lift)
+        return lift, np.minimum(low, lift), np.maximum(high, lift)
 
     def chances(self, tested: Array) -> FloatArray:
         """Probability of each difference under chance; 1 where it is not tested."""
@@ -84,7 +82,7 @@ class Shares:
         clusters, levels = np.nonzero(tested)
         chances[clusters, levels] = chance_of_count(
             self.found[clusters, levels],
-            self.level[levels],
+            np.broadcast_to(self.level, self.found.shape)[clusters, levels],
             self.sizes[clusters],
             np.full(len(clusters), self.n_rows),
         )

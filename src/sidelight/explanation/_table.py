@@ -40,7 +40,7 @@ def table_rows(explanation: Explanation) -> list[dict[str, Any]]:
     """All sizes, traits, typical and doubtful rows and rules, one below the other."""
     rows = [row for profile in explanation.clusters for row in _profile_rows(explanation, profile)]
     if n := explanation.n_outside:
-        text = f"{counted(n, 'row')} in no cluster"
+        text = f"{counted(n, 'row')} in no {explanation.noun}"
         rows.append(_row("-1", "", "size", text, rows=n, share=n / explanation.n_rows))
     return rows
 
@@ -104,7 +104,13 @@ def html(explanation: Explanation) -> str:
         notes.insert(0, f"The first {len(profiles)} of {len(explanation.clusters)} are shown.")
     heads = "".join(
         f'<th style="text-align:left">{head}</th>'
-        for head in ("Cluster", "Rows", "What sets it apart", "Typical rows", "Rules")
+        for head in (
+            explanation.noun.capitalize(),
+            "Rows",
+            "What sets it apart",
+            "Typical rows",
+            "Rules",
+        )
     )
     return (
         f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
@@ -122,7 +128,7 @@ def _html_row(explanation: Explanation, profile: Profile) -> str:
     cells = [
         escape(profile.title),
         f"{profile.size:,} ({percent(profile.share)})",
-        "<br>".join(map(escape, traits)) or "nothing",
+        "<br>".join(map(escape, traits)) or "no single value or range",
         escape(typical),
         "<br>".join(map(escape, rules)) or "none",
     ]

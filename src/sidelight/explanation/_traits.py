@@ -1,10 +1,11 @@
 """Traits of clusters: significant differences from all other rows, ranked.
 
 Every column is compared in every cluster of at least ``FEWEST_ROWS`` rows: values with an order by
-:mod:`~sidelight.explanation._ranks`, levels, words and missing values by
-:mod:`~sidelight.explanation._shares`. Named is what has an effect of at least ``SMALLEST_EFFECT``
-and is significant at 5% after Holm's correction for the number of all comparisons: of columns that
-have nothing to do with the clusters, anything is named with a probability of at most 5%.
+:mod:`~sidelight.explanation._ranks` and by the ranges of :mod:`~sidelight.explanation._ranges`,
+levels, words and missing values by :mod:`~sidelight.explanation._shares`. Named is what has an
+effect of at least ``SMALLEST_EFFECT`` and is significant at 5% after Holm's correction for the
+number of all comparisons: of columns that have nothing to do with the clusters, anything is named
+with a probability of at most 5%.
 """
 
 from __future__ import annotations
@@ -20,24 +21,26 @@ from sidelight.explanation._chance import holm
 from sidelight.explanation._columns import (
     LEVELS,
     ORDERED,
-    find_words,
     missing_rows,
     ordered_values,
 )
 from sidelight.explanation._comparisons import (
     ColumnDifferences,
+    RangeComparison,
     ShareComparison,
     Trait,
     ValueComparison,
     chances_of_values,
 )
+from sidelight.explanation._ranks import sort_values
 from sidelight.explanation._shares import Shares, count_levels
+from sidelight.explanation._words import find_words
 from sidelight.preparation import TypedColumn
 
 SMALLEST_EFFECT = 0.15
 SIGNIFICANCE = 0.05
 MAX_LEVELS = 200
-CLEARLY = 1.25  # times the effect of the order, to name a level of an ordered category
+CLEARLY = 1.25  # times the effect of the order, to name a range, or a level of an order, beside it
 MAX_TEXTS = 20_000
 MANY_ROWS = 50_000  # from here on threads save more than they cost
 
@@ -78,22 +81,33 @@ def find_traits(
 def shown(traits: Sequence[Trait], most: int) -> list[Trait]:
     """Choose the traits to show, in their order.
 
-    A level that is rarer is left out where its column has a trait already: another level
-    takes its place. Of the words of a column two are enough, and not two that come together.
+    A level that is rarer is left out where its column has a level that is more frequent by
+    half as much: it takes the place of others. Of the words of a column two are enough, and not two
+    that come together.
     """
     chosen: list[Trait] = []
+    more = _most_frequent(traits)
     for trait in traits:
         listed = [one for one in chosen if one.column == trait.column and one.about == trait.about]
         rarer = trait.about == "level" and trait.effect < 0.0
         if trait.about == "word":
             skipped = len(listed) > 1 or any(_alike(trait, one) for one in listed)
         else:
-            skipped = rarer and bool(listed)
+            skipped = rarer and (bool(listed) or more.get(trait.column, 0.0) >= -trait.effect / 2.0)
         if not skipped:
             chosen.append(trait)
         if len(chosen) == most:
             break
     return chosen
+
+
+def _most_frequent(traits: Sequence[Trait]) -> dict[str, float]:
+    """The largest effect of a level that is more frequent, by column."""
+    found: dict[str, float] = {}
+    for trait in traits:
+        if trait.about == "level":
+            found[trait.column] = max(trait.effect, found.get(trait.column, 0.0))
+    return found
 
 
 def _alike(first: Trait, second: Trait) -> bool:
@@ -119,7 +133,14 @@ def _compare(
 ) -> Iterator[ColumnDifferences]:
     """All the ways in which a column is compared."""
     if column.kind in ORDERED:
-        yield ValueComparison(column.name, *ordered_values(column), codes, k)
+        values, units = ordered_values(column)
+        known = ~np.isnan(values)
+        if known.all():
+            in_order = sort_values(values, codes, k)
+        else:
+            in_order = sort_values(values[known], codes[known], k)
+        yield ValueComparison(column.name, units, in_order)
+        yield RangeComparison(column.name, units, in_order)
     if column.kind in LEVELS:
         levels = column.levels[:MAX_LEVELS]
         shares = count_levels(column.values, codes, k, len(levels))
@@ -172,7 +193,23 @@ def _chances(compared: Sequence[ColumnDifferences], tested: Sequence[Array]) -> 
 
 
 def _ranked(traits: list[Trait]) -> tuple[Trait, ...]:
-    """Sort traits by effect; levels stay only if their effect clearly exceeds that of the order."""
-    by_order = {t.column: CLEARLY * abs(t.effect) for t in traits if t.about == "value"}
-    kept = [t for t in traits if t.about != "level" or abs(t.effect) > by_order.get(t.column, 0.0)]
+    """Sort traits by effect; what follows from a simpler one of the column is left out.
+
+    Of two ranges the one with the larger effect stays, if that clearly exceeds the effect of the
+    order, and a level of an ordered category if it exceeds that of the order and of the range.
+    """
+    ranges = sorted((t for t in traits if t.about == "range"), key=lambda t: -abs(t.effect))
+    of_column = {trait.column: trait for trait in reversed(ranges)}
+    kept = [t for t in traits if t.about != "range" or t is of_column[t.column]]
+    kept = _clearly_above(kept, "range", ("value",))
+    kept = _clearly_above(kept, "level", ("value", "range"))
     return tuple(sorted(kept, key=lambda t: (-abs(t.effect), t.column, t.level)))
+
+
+def _clearly_above(traits: list[Trait], about: str, simpler: tuple[str, ...]) -> list[Trait]:
+    """Drop traits of one kind whose effect is hardly larger than a simpler one of their column."""
+    least: dict[str, float] = {}
+    for trait in traits:
+        if trait.about in simpler:
+            least[trait.column] = max(CLEARLY * abs(trait.effect), least.get(trait.column, 0.0))
+    return [t for t in traits if t.about != about or abs(t.effect) > least.get(t.column, 0.0)]

@@ -18,7 +18,6 @@ from sidelight.explanation._columns import (
     LEVELS,
     ORDERED,
     Units,
-    find_words,
     missing_rows,
     ordered_values,
 )
@@ -30,6 +29,7 @@ from sidelight.explanation._conditions import (
     Mention,
     ValueInterval,
 )
+from sidelight.explanation._words import find_words
 from sidelight.preparation import TypedColumn
 
 MAX_LEVELS = 20

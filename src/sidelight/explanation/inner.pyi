@@ -1,5 +1,5 @@
 from ._format import percent as percent
-from ._format import ratio as ratio
+from ._format import plural as plural
 from ._rows import probabilities_of as probabilities_of
 from ._table import COLUMNS as COLUMNS
 from ._table import NUMBERS as NUMBERS

@@ -28,14 +28,11 @@ import numpy.typing as npt
 from sidelight._typing import Array, FloatArray
 from sidelight._words import counted
 from sidelight.exceptions import SidelightError
+from sidelight.preparation._calendar import DAY, YEAR, cycles_of, weekday_of
 from sidelight.preparation._plan import ColumnPlan
 from sidelight.preparation._reading import levels_of
 from sidelight.preparation._typed import TypedColumn
 
-DAY = 86_400.0
-YEAR = 365.2425 * DAY
-#: Dates have a season if they span more than a year and a half, and weekdays after three weeks.
-SEASONS_FROM, WEEKDAYS_FROM = 1.5 * YEAR, 21 * DAY
 #: Largest number of words of texts, and of directions that are kept of them.
 MAX_WORDS, DIRECTIONS = 2000, 20
 
@@ -198,7 +195,7 @@ class DatePart:
     def __init__(self, plan: ColumnPlan, seconds: npt.NDArray[Any], scale: Scale) -> None:
         self.plan = plan
         self.keep_missing = scale.keep_missing
-        self.cycles = _cycles(plan.kind, seconds)
+        self.cycles = cycles_of(plan.kind, seconds)
         self.plan = replace(plan, how=_date_words(plan, seconds, self.cycles))
         self.has_trend = plan.kind == "date"
         self.center, self.scale = scale.center_and_scale(seconds / DAY)
@@ -257,23 +254,12 @@ def _filled(values: FloatArray, missing: npt.NDArray[np.bool_], value: float) ->
     return np.where(missing, value, values)
 
 
-def _cycles(kind: str, seconds: npt.NDArray[Any]) -> list[str]:
-    """Cycles that dates can show."""
-    if kind == "time":
-        return ["hour"]
-    span = float(np.nanmax(seconds) - np.nanmin(seconds))
-    found = ["season"] if span > SEASONS_FROM else []
-    found += ["weekday"] if span > WEEKDAYS_FROM else []
-    with_time = np.nan_to_num(seconds) % DAY != 0
-    return [*found, "hour"] if with_time.any() else found
-
-
 def _phase(cycle: str, seconds: FloatArray) -> FloatArray:
     """Place in a cycle, from 0 to 1; that of weekdays begins on Monday."""
     if cycle == "season":
         return seconds / YEAR % 1.0
     if cycle == "weekday":
-        return (np.floor(seconds / DAY) + 3) % 7 / 7
+        return weekday_of(seconds) / 7
     return seconds / DAY % 1.0
 
 

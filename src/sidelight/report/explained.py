@@ -74,7 +74,7 @@ def _profile(run: Run, explanation: Explanation, profile: Profile) -> Markup:
     number = run.clusters.numbers.index(profile.name)
     name = run.clusters.names[number]
     traits = shown(profile.traits, SHOWN_TRAITS)
-    said: Markup = note(profile.sentence().split(". ", 1)[-1])
+    said: Markup = note(profile.lack)
     if traits:
         said = html('<ul class="traits">{}</ul>', joined(map(_trait, traits)))
         if more := len(profile.traits) - len(traits):

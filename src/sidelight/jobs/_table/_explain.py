@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -29,7 +29,7 @@ from sidelight.preparation.inner import as_source
 #: Of rows that are numbers already only so many columns are described, the fewer if sparse.
 MAX_NUMBERS = 1000
 MAX_SPARSE = 100
-CLASSES = "The clusters that are explained are the classes that the classifier gives to the rows."
+CLASSES = "What is explained are the classes that the classifier gives to the rows."
 
 
 def explain(model: Any, table: Any = None, *, ids: Sequence[Any] | None = None) -> Explanation:
@@ -97,6 +97,7 @@ def explain(model: Any, table: Any = None, *, ids: Sequence[Any] | None = None) 
         X=found.X,
         probabilities=found.probabilities,
         names=found.names,
+        noun=found.noun,
     )
     return replace(explanation, notes=(*found.notes, *explanation.notes))
 
@@ -112,6 +113,7 @@ class _Found:
     probabilities: Any = None
     names: Mapping[str, str] | None = None
     notes: tuple[str, ...] = ()
+    noun: Literal["cluster", "class"] = "cluster"
 
 
 def _of_run(run: Run, table: Any) -> _Found:
@@ -120,11 +122,13 @@ def _of_run(run: Run, table: Any) -> _Found:
     data = run.data if table is None else _as_table(table)
     _check_rows(data, len(run.labels), type(run.estimator).__name__)
     columns, notes = _typed(run.preparer, data)
-    labels, names = run.labels, run.class_names
     if isinstance(run, Classified):
-        labels, names, notes = run.codes, _by_code(run.decisions.names), (CLASSES, *notes)
-    chances = probabilities_of(run.estimator, run.X, labels)
-    return _Found(data, columns, labels, run.X, chances, names, notes)
+        names = _by_code(run.decisions.names)
+        chances = probabilities_of(run.estimator, run.X, run.codes)
+        notes = (CLASSES, *notes)
+        return _Found(data, columns, run.codes, run.X, chances, names, notes, "class")
+    chances = probabilities_of(run.estimator, run.X, run.labels)
+    return _Found(data, columns, run.labels, run.X, chances, run.class_names, notes)
 
 
 def _of_model(model: Model, table: Any) -> _Found:
@@ -148,7 +152,9 @@ def _of_model(model: Model, table: Any) -> _Found:
         labels, names = class_codes(labels, classes), _by_code(classes)
         notes = (CLASSES, *notes)
     chances = probabilities_of(estimator, X, labels)
-    return _Found(data, columns, labels, X, chances, names, (*data.notes, *notes, *more))
+    notes = (*data.notes, *notes, *more)
+    noun: Literal["cluster", "class"] = "class" if kind == "classifier" else "cluster"
+    return _Found(data, columns, labels, X, chances, names, notes, noun)
 
 
 def _assigned(model: Model, data: Table, X: Any) -> tuple[Any, tuple[str, ...]]:

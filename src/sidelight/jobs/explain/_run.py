@@ -12,7 +12,7 @@ import numpy as np
 
 from sidelight._words import counted
 from sidelight.explanation import Explanation, Profile, RuleSet, Trait
-from sidelight.explanation.inner import NUMBERS, TEXTS, percent, ratio, shown
+from sidelight.explanation.inner import NUMBERS, TEXTS, percent, plural, shown
 from sidelight.io.inner import check_readable, write_columns
 from sidelight.jobs._parts import MAX_CLUSTERS
 from sidelight.jobs._result import Result, Writer
@@ -92,11 +92,11 @@ def _cluster_by_cluster(explanation: Explanation) -> Iterator[Told]:
         yield from _cluster_parts(explanation, profile)
     yield ""
     if hidden := len(explanation.clusters) - len(profiles):
-        yield f"{hidden} smaller clusters are not shown."
+        yield f"{hidden} smaller {plural(explanation.noun)} are not shown."
     if explanation.n_outside:
         few = ", ".join(map(str, explanation.outside))
         more = " ..." if explanation.n_outside > len(explanation.outside) else ""
-        yield f"{counted(explanation.n_outside, 'row')} in no cluster: {few}{more}"
+        yield f"{counted(explanation.n_outside, 'row')} in no {explanation.noun}: {few}{more}"
     yield explanation.rules.sentence
     yield (
         "Inside and others: medians or shares. Effect: from 0 to 1, with its 95% interval. Named "
@@ -106,7 +106,10 @@ def _cluster_by_cluster(explanation: Explanation) -> Iterator[Told]:
 
 def _cluster_parts(explanation: Explanation, profile: Profile) -> Iterator[Told]:
     share = percent(profile.share)
-    yield (Strong(f"Cluster {profile.title}"), f": {counted(profile.size, 'row')} ({share})")
+    yield (
+        Strong(f"{profile.noun.capitalize()} {profile.title}"),
+        f": {counted(profile.size, 'row')} ({share})",
+    )
     traits = shown(profile.traits, MAX_TRAITS)
     if traits:
         rows = [_trait_cells(trait) for trait in traits]
@@ -114,7 +117,7 @@ def _cluster_parts(explanation: Explanation, profile: Profile) -> Iterator[Told]
         if hidden := len(profile.traits) - len(traits):
             yield f"  and {counted(hidden, 'lesser trait')}"
     else:
-        yield f"  {profile.sentence().split('. ', 1)[1]}"
+        yield f"  {profile.lack}"
     typical = explanation.typical[profile.name]
     yield f"  Typical rows: {', '.join(map(str, typical))}"
     doubts = [f"{doubt.row} (or {doubt.other})" for doubt in explanation.doubtful[profile.name]]
@@ -130,18 +133,14 @@ def _trait_cells(trait: Trait) -> tuple[str, ...]:
         trait.what,
         f"{said}{trait.inside_text}",
         trait.rest_text,
-        "" if np.isnan(trait.lift) else ratio(trait.lift),
+        trait.lift_text,
         f"{abs(trait.effect):.2f} ({low:.2f}-{high:.2f})",
     )
 
 
 def _rule_lines(rules: RuleSet, cluster: str) -> Iterator[str]:
     for rule in rules.of(cluster):
-        yield (
-            f"  Rule: {rule.text} ({percent(rule.precision)} of "
-            f"{counted(rule.n_matching, 'matching row')} are in it, "
-            f"{percent(rule.coverage)} of it matches)"
-        )
+        yield f"  Rule: {rule.sentence}"
 
 
 def _write(explanation: Explanation, path: Path, *, spreadsheet_safe: bool) -> None:
