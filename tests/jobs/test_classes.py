@@ -346,6 +346,47 @@ def test_columns_that_nothing_can_be_learned_from(column, words, tmp_path):
         fit("harmonic", data, "species", id_column=None)
 
 
+def test_a_quantity_is_no_class_unless_it_is_said_to_be(tmp_path):
+    masses = 2700 + 25 * np.arange(90) % 1700
+    data = table(tmp_path, X, mass=masses)
+    words = r"The column 'mass' of .* holds 6\d different numbers, from 2700 to \d+, which look"
+    with pytest.raises(SidelightError, match=words) as refused:
+        fit("harmonic", data, "mass")
+    assert "kinds={'mass': 'category'}" in str(refused.value)
+    with pytest.raises(SidelightError, match="write them as words, such as 'class 2700'"):
+        fit("harmonic", labels=masses)
+    found = fit("harmonic", labels=np.char.add("class ", masses.astype(str)))
+    assert len(found.sizes) == len(np.unique(masses))
+    kinds = {"mass": "category"}
+    found = fit("harmonic", data, "mass", kinds=kinds, raw=False)
+    assert len(found.sizes) == len(np.unique(masses))
+    assert "--as mass=category" in found.request.command_line()
+    with pytest.raises(InvalidRequest, match="can only be taken as category"):
+        fit("harmonic", data, "mass", kinds={"mass": "number"})
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "n_labels", "refused"),
+    [(10, 10, 0), (11, 21, 1), (11, 22, 0), (20, 90, 0), (21, 90, 1)],
+)
+def test_few_numbers_are_classes(n_classes, n_labels, refused):
+    labels = np.where(np.arange(90) < n_labels, np.arange(90) % n_classes, -1)
+    request = ClassifyRequest(X, labels=labels, method="harmonic", raw=True)
+    if not refused:
+        assert jobs.prepare(request).notes is not None
+        return
+    with pytest.raises(SidelightError, match=f"The labels are {n_classes} different numbers"):
+        jobs.prepare(request)
+
+
+def test_the_number_of_machines_is_told_before_they_are_trained():
+    words = np.array([f"class {number}" for number in range(45)])[np.arange(90) % 45]
+    prepared = jobs.prepare(ClassifyRequest(X, labels=words, method="semiboost", raw=True))
+    assert "a machine for every pair of the 45 classes, 990 in all" in prepared.notes[0]
+    few = jobs.prepare(ClassifyRequest(X, labels=WORDS, method="semiboost", raw=True))
+    assert not any("machine" in note for note in few.notes)
+
+
 def test_explanations_of_classes():
     found = fit()
     explained = sidelight.explain(found)
