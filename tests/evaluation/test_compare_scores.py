@@ -10,6 +10,7 @@ import pytest
 from sidelight import Constraints
 from sidelight.evaluation._constraints import Satisfaction, held_out_satisfaction
 from sidelight.evaluation.comparison import _held_out
+from sidelight.evaluation.comparison._comparison import Candidate
 from sidelight.evaluation.comparison._held_out import (
     Estimate,
     HeldOut,
@@ -17,7 +18,7 @@ from sidelight.evaluation.comparison._held_out import (
     n_statements,
 )
 from sidelight.evaluation.comparison._setting import draw_folds
-from sidelight.evaluation.comparison._verdict import how_clear, more_statements
+from sidelight.evaluation.comparison._verdict import Verdict, how_clear, more_statements
 
 KINDS = ("pairs", "labels", "groups", "all")
 
@@ -218,3 +219,33 @@ def test_a_clear_difference_needs_no_more() -> None:
     assert how_clear(Estimate(0.15, 0.1)) == "unclear"
     assert how_clear(Estimate(0.05, 0.1)) == "noise"
     assert how_clear(Estimate(0.004, 0.0001)) == "noise"
+
+
+@pytest.mark.parametrize(
+    ("difference", "error", "n_more", "words"),
+    [
+        (0.1, 0.1, 90, "about 90 more would show it. "),
+        (0.01, 0.05, None, "would take about 3,000 more statements. More than 300, an hour"),
+        (0.001, 0.05, None, None),
+    ],
+)
+def test_no_more_statements_are_proposed_than_are_worth_asking(difference, error, n_more, words):
+    """A gain of 0.01 ± 0.05 by 30 statements needs 2,970 more to be twice its error."""
+    one = Candidate(
+        "pckmeans", 3, "scored", plain="kmeans", learns=True, gain=difference, gain_error=error
+    )
+    asked = []
+    verdict = Verdict(one, [], OneStatement(30), [])
+    said = verdict._too_few(lambda n, k: asked.append(n) or "ask")
+    assert asked == ([] if n_more is None else [n_more])
+    assert (words is None and said == []) or words in said[0]
+
+
+class OneStatement:
+    """So many statements, of which only the number is known."""
+
+    def __init__(self, n: int) -> None:
+        self.n_statements = n
+
+    def __len__(self) -> int:
+        return self.n_statements

@@ -8,17 +8,22 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.stats import beta, binom
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import sidelight
 from sidelight import Constraints, catalog, jobs
 from sidelight._fit.parameters import declared
-from sidelight.evaluation import cross_validated_labels
+from sidelight.evaluation.inner import SupervisedBaseline, plain_classifier, repeated_predictions
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io import write_table
 from sidelight.io._labels import has_classes
 from sidelight.jobs import ClassifyRequest, ClassRun, CompareRequest, apply_model
-from sidelight.jobs.classify._contrast import Contrast, Judged, LabelsAlone, Share
+from sidelight.jobs.classify._contrast import Contrast
+from sidelight.jobs.classify._judged import Judged, Share
 
 RNG = np.random.default_rng(0)
 Y = np.repeat([0, 1, 2], 30)
@@ -153,12 +158,22 @@ def test_the_same_method_on_the_labels_alone():
     assert contrast.n_open == (~LABELED).sum()
     judged = contrast.cross_validated
     np.testing.assert_array_equal(judged.rows, np.flatnonzero(LABELED))
-    known = Constraints(labels=WORDS)
-    for model, codes in ((found.estimator, judged.found), (None, judged.alone)):
-        if model is None:
-            model = LabelsAlone(clone(found.estimator))
-        out = cross_validated_labels(clone(model), X, constraints=known, random_state=0)
-        np.testing.assert_array_equal(NAMES[codes], out[LABELED])
+    again = repeated_predictions(
+        {
+            "run": found.estimator,
+            "alone": SupervisedBaseline(found.estimator),
+            "plain": SupervisedBaseline(plain_classifier(X)),
+        },
+        X,
+        Constraints(labels=WORDS),
+        n_splits=5,
+        n_repeats=5,
+        random_state=0,
+    )
+    np.testing.assert_array_equal(judged.found, again.predicted["run"])
+    for name in ("alone", "plain"):
+        np.testing.assert_array_equal(judged.baselines[name], again.predicted[name])
+    assert judged.factor == pytest.approx(1 / 5 + 5 / 4)
     assert contrast.by_truth is None
     assert contrast.what == "the unlabeled rows"
 
@@ -174,11 +189,16 @@ def test_judged_by_the_truth():
     right = found.estimator.transduction_[rows] == truth[rows]
     assert judged.accuracy == Share(int(right.sum()), len(rows))
     alone = clone(found.estimator).fit(X[LABELED], WORDS[LABELED]).predict(X)[rows] == truth[rows]
-    assert judged.accuracy_alone == Share(int(alone.sum()), len(rows))
-    assert (judged.n_better, judged.n_worse) == ((right & ~alone).sum(), (~right & alone).sum())
+    assert judged.accuracies["alone"] == Share(int(alone.sum()), len(rows))
+    logistic = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[LABELED], WORDS[LABELED])
+    plain = logistic.predict(X)[rows] == truth[rows]
+    assert judged.accuracies["plain"].n_right == pytest.approx(plain.sum(), abs=1)
+    better = alone if judged.rival == "alone" else plain
+    assert better.sum() == max(alone.sum(), plain.sum())
+    assert (judged.n_better, judged.n_worse) == ((right & ~better).sum(), (~right & better).sum())
 
 
-def test_intervals_and_chances_are_exact():
+def test_intervals_and_chances_of_rows_that_were_held_out_once_are_exact():
     share = Share(7, 10)
     low, high = share.interval
     assert low == pytest.approx(beta.ppf(0.025, 7, 4))
@@ -186,40 +206,107 @@ def test_intervals_and_chances_are_exact():
     known = np.zeros(20, int)
     found, alone = np.zeros(20, int), np.zeros(20, int)
     found[:2], alone[2:11] = 1, 1  # two rows only the labels alone find, nine only the run
-    judged = Judged(np.arange(20), known, found, alone)
+    judged = Judged(np.arange(20), known, found, {"alone": alone})
     assert (judged.n_better, judged.n_worse) == (9, 2)
     assert judged.chance == pytest.approx(2 * binom.cdf(2, 11, 0.5))
-    assert Judged(np.arange(20), known, found, found).chance == 1.0
+    assert Judged(np.arange(20), known, found, {"alone": found}).chance == 1.0
+    assert Judged(np.arange(20), known, found).answer == "unclear"
+
+
+def test_folds_that_share_labels_count_for_fewer_rows():
+    """29 rows in five folds, five times, are worth 20 rows that were held out once."""
+    wide, narrow = Share(26.1, 29, 1.45).interval, Share(26.1, 29).interval
+    assert wide == pytest.approx((beta.ppf(0.025, 18, 3), beta.ppf(0.975, 19, 2)))
+    assert wide[0] < narrow[0] < narrow[1] < wide[1]
+    known, right = np.zeros(20, int), np.zeros((2, 20), int)
+    other = right.copy()
+    other[:, :6] = 1
+    once = Judged(np.arange(20), known, right, {"plain": other})
+    shared = Judged(np.arange(20), known, right, {"plain": other}, factor=1.5)
+    assert once.chance == pytest.approx(2 * 0.5**6)
+    assert shared.chance == pytest.approx(2 * 0.5**4)
+    assert (once.answer, shared.answer) == ("helped", "unclear")
+    chosen = Judged(np.arange(20), known, right, {"plain": other}, n_compared=3)
+    assert chosen.chance == pytest.approx(6 * 0.5**6)
+    assert Share(20, 20, 1.45).interval[0] < Share(20, 20).interval[0] < 1
+
+
+def verdict_of(n_better, n_worse, *, rival="alone", by_truth=False, only_labels=False):
+    """What is said where the run finds some rows that the better baseline does not, and so on."""
+    known, found, better = (np.zeros(20, int) for _ in range(3))
+    better[:n_better] = 1
+    found[20 - n_worse :] = 1
+    baselines = {"alone": better, "plain": np.ones(20, int)}
+    if rival == "plain":
+        baselines = {"alone": np.ones(20, int), "plain": better}
+    judged = Judged(np.arange(20), known, found, baselines)
+    return Contrast(
+        "the pairs",
+        better,
+        np.arange(0),
+        20,
+        cross_validated=None if by_truth else judged,
+        by_truth=judged if by_truth else None,
+        remarks=(),
+        uses_labels_only=only_labels,
+    )
 
 
 @pytest.mark.parametrize(
-    ("n_better", "n_worse", "by_truth", "words"),
+    ("n_better", "n_worse", "asked", "answer", "words"),
     [
-        (9, 1, False, "The pairs helped. Of 20 labeled rows, cross-validation finds"),
-        (1, 9, False, "The pairs hurt. Of 20 labeled rows, cross-validation finds"),
-        (2, 1, False, "Whether the pairs helped cannot be told with so few labels."),
-        (2, 1, True, "Whether the pairs helped cannot be told: too few rows differ. Of 20 rows"),
-        (0, 0, False, "The pairs made no difference that shows."),
-        (12, 0, True, "The pairs helped. Of 20 rows whose class was not given, 20 are right, 8"),
+        (9, 1, {}, "helped", "The pairs helped. Of 20 labeled rows, cross-validation finds"),
+        (1, 9, {}, "hurt", "The pairs hurt. Of 20 labeled rows, cross-validation finds"),
+        (9, 1, {"rival": "plain"}, "helped", "The pairs helped."),
+        (1, 9, {"rival": "plain"}, "hurt", "The pairs did not help: plain logistic regression"),
+        (
+            2,
+            1,
+            {},
+            "unclear",
+            "no difference to the labels alone could be shown with so few labels",
+        ),
+        (2, 1, {"by_truth": True}, "unclear", "could be shown: too few rows differ. Of 20 rows"),
+        (0, 0, {}, "unclear", "The pairs made no difference that shows."),
+        (
+            12,
+            0,
+            {"by_truth": True},
+            "helped",
+            "Of 20 rows whose class was not given, 20 are right;",
+        ),
+        (9, 0, {"only_labels": True}, "unclear", "The pairs are not used: no classifier that"),
     ],
 )
-def test_the_verdict(n_better, n_worse, by_truth, words):
-    known, found, alone = (np.zeros(20, int) for _ in range(3))
-    alone[:n_better] = 1
-    found[20 - n_worse :] = 1
-    judged = Judged(np.arange(20), known, found, alone)
-    which = {"cross_validated": None, "by_truth": judged} if by_truth else {}
-    contrast = Contrast(
-        "the pairs",
-        alone,
-        np.arange(0),
-        20,
-        **({"cross_validated": judged, "by_truth": None} | which),
-        remarks=(),
-    )
+def test_the_verdict(n_better, n_worse, asked, answer, words):
+    contrast = verdict_of(n_better, n_worse, **asked)
     assert words in contrast.verdict
-    answer = "helped" if "pairs helped." in words else "hurt" if "hurt" in words else "unclear"
     assert contrast.answer == answer
+
+
+def test_help_is_better_than_the_better_of_both_baselines():
+    """The same method without unlabeled rows may be weak: logistic regression is beside it."""
+    known = np.zeros(100, int)
+    run, alone, plain = known.copy(), known.copy(), known.copy()
+    run[:8], alone[:20], plain[:3] = 1, 1, 1  # 92, 80 and 97 are right
+    assert Judged(np.arange(100), known, run, {"alone": alone}).answer == "helped"
+    both = Judged(np.arange(100), known, run, {"alone": alone, "plain": plain})
+    assert both.rival == "plain"
+    assert both.answer != "helped"
+    assert both.facts()["compared_with"] == "plain"
+
+
+def test_breast_cancer_by_stumps_is_not_sold_as_help():
+    """Boosted stumps gain by unlabeled rows, and logistic regression is better than both."""
+    X, y = load_breast_cancer(return_X_y=True)
+    labels = np.where(np.random.default_rng(0).permutation(len(y)) < 29, y, -1)
+    found = fit("semiboost", X, labels, truth=y, raw=False, seed=0)
+    judged = found.contrast.by_truth
+    assert (
+        judged.accuracies["plain"].value > judged.accuracy.value > judged.accuracies["alone"].value
+    )
+    assert found.contrast.answer != "helped"
+    assert "by plain logistic regression of the labels" in found.contrast.verdict
 
 
 def test_what_is_left_out_is_named():
@@ -232,8 +319,8 @@ def test_what_is_left_out_is_named():
     alone = fit("tsvm", labels=NAMES[Y])
     assert alone.contrast.what == ""
     assert alone.contrast.alone is None
-    assert alone.contrast.cross_validated.accuracy_alone is None
-    assert "supervised learning" in alone.contrast.verdict
+    assert list(alone.contrast.cross_validated.baselines) == ["plain"]
+    assert "supervised learning. Of 90 labeled rows" in alone.contrast.verdict
     assert "The class of all 90 rows is given" in alone.notes[-1]
 
 
@@ -264,7 +351,7 @@ def test_a_method_that_cannot_learn_from_the_labels_alone_says_so(monkeypatch):
     contrast = found.contrast
     assert contrast.alone is None
     assert contrast.remarks[0].endswith("by this method: Too few rows.")
-    assert contrast.cross_validated.accuracy_alone is None
+    assert list(contrast.cross_validated.baselines) == ["plain"]
     assert contrast.facts()["n_changed"] is None
 
 
@@ -344,6 +431,47 @@ def test_columns_that_nothing_can_be_learned_from(column, words, tmp_path):
     data = table(tmp_path, X, species=column)
     with pytest.raises(SidelightError, match=words):
         fit("harmonic", data, "species", id_column=None)
+
+
+def test_a_quantity_is_no_class_unless_it_is_said_to_be(tmp_path):
+    masses = 2700 + 25 * np.arange(90) % 1700
+    data = table(tmp_path, X, mass=masses)
+    words = r"The column 'mass' of .* holds 6\d different numbers, from 2700 to \d+, which look"
+    with pytest.raises(SidelightError, match=words) as refused:
+        fit("harmonic", data, "mass")
+    assert "kinds={'mass': 'category'}" in str(refused.value)
+    with pytest.raises(SidelightError, match="write them as words, such as 'class 2700'"):
+        fit("harmonic", labels=masses)
+    found = fit("harmonic", labels=np.char.add("class ", masses.astype(str)))
+    assert len(found.sizes) == len(np.unique(masses))
+    kinds = {"mass": "category"}
+    found = fit("harmonic", data, "mass", kinds=kinds, raw=False)
+    assert len(found.sizes) == len(np.unique(masses))
+    assert "--as mass=category" in found.request.command_line()
+    with pytest.raises(InvalidRequest, match="can only be taken as category"):
+        fit("harmonic", data, "mass", kinds={"mass": "number"})
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "n_labels", "refused"),
+    [(10, 10, 0), (11, 21, 1), (11, 22, 0), (20, 90, 0), (21, 90, 1)],
+)
+def test_few_numbers_are_classes(n_classes, n_labels, refused):
+    labels = np.where(np.arange(90) < n_labels, np.arange(90) % n_classes, -1)
+    request = ClassifyRequest(X, labels=labels, method="harmonic", raw=True)
+    if not refused:
+        assert jobs.prepare(request).notes is not None
+        return
+    with pytest.raises(SidelightError, match=f"The labels are {n_classes} different numbers"):
+        jobs.prepare(request)
+
+
+def test_the_number_of_machines_is_told_before_they_are_trained():
+    words = np.array([f"class {number}" for number in range(45)])[np.arange(90) % 45]
+    prepared = jobs.prepare(ClassifyRequest(X, labels=words, method="semiboost", raw=True))
+    assert "a machine for every pair of the 45 classes, 990 in all" in prepared.notes[0]
+    few = jobs.prepare(ClassifyRequest(X, labels=WORDS, method="semiboost", raw=True))
+    assert not any("machine" in note for note in few.notes)
 
 
 def test_explanations_of_classes():

@@ -88,7 +88,8 @@ def test_what_changed_against_the_labels_alone(harmonic, parse):
     contrast = harmonic.contrast
     assert contrast.verdict in words
     assert f"{contrast.by_truth.accuracy.value:.1%}" in words
-    assert f"{contrast.by_truth.accuracy_alone.value:.1%}" in words
+    assert f"{contrast.by_truth.accuracies['alone'].value:.1%}" in words
+    assert f"{contrast.by_truth.accuracies['plain'].value:.1%}" in words
     low, high = contrast.cross_validated.accuracy.interval
     assert f"{100 * low:.0f}-{high:.0%}" in words
     assert len(contrast.changed)
@@ -104,7 +105,7 @@ def test_confusions_are_counts(harmonic, parse):
     judged = harmonic.contrast.cross_validated
     shown = words.partition("Cross-validation: ")[2].partition("True classes:")[0]
     for code, name in enumerate(NAMES):
-        counts = [int(((judged.known == code) & (judged.found == c)).sum()) for c in range(3)]
+        counts = [int(((judged.known == code) & (judged.found[0] == c)).sum()) for c in range(3)]
         row = " ".join([name, *(str(n) if n else "·" for n in counts), str(sum(counts))])
         assert row in shown
 

@@ -1,4 +1,11 @@
 from ._coclustering import information as information
+from ._differences import accuracy_interval as accuracy_interval
+from ._differences import chance_of_difference as chance_of_difference
+from ._repeated import RepeatedPredictions as RepeatedPredictions
+from ._repeated import n_repeats_for as n_repeats_for
+from ._repeated import repeated_predictions as repeated_predictions
+from ._supervised import SupervisedBaseline as SupervisedBaseline
+from ._supervised import plain_classifier as plain_classifier
 from .comparison._compare import seconds_of as seconds_of
 from .comparison._comparison import COLUMNS as COLUMNS
 from .comparison._comparison import HEADINGS as HEADINGS

@@ -21,8 +21,9 @@ Ask = Callable[[int, "int | None"], str]
 CLEAR = 2.0
 #: Differences below it are of no use to anybody, however sure.
 TINY = 0.005
-#: More statements than this are not worth a number.
-MANY = 5_000
+#: More statements than this are not proposed: at ten seconds each they take a person nearly an
+#: hour, and a difference that is not seen by then changes the result by little.
+WORTH_ASKING = 300
 #: Partitions whose agreement is at least this are nearly the same.
 ALIKE = 0.95
 
@@ -63,6 +64,12 @@ def ask_in_general(n_more: int, k: int | None) -> str:
         f"sidelight.active.ActiveClusterer(..., budget={n_more}) asks for them.",
         f"`sidelight ask DATA{number} --constraints FILE --budget {n_more}` asks for them.",
     )
+
+
+def _rounded(n: int) -> str:
+    """Return a number of statements rounded to one digit: an extrapolation has no more."""
+    step = 10 ** (len(str(n)) - 1)
+    return f"{round(n / step) * step:,}"
 
 
 class Verdict:
@@ -199,8 +206,12 @@ class Verdict:
         if not known:
             return []
         question, more = min(known, key=lambda one: one[1])
-        if more > MANY:
-            return [f"Even {MANY:,} more statements would not tell {question}."]
+        if more > WORTH_ASKING:
+            return [
+                f"To tell {question} would take about {_rounded(more)} more statements. More than "
+                f"{WORTH_ASKING}, an hour of a person's time, are not worth asking for: a "
+                "difference that is not seen by then hardly matters."
+            ]
         have = counted(n, "statement")
         return [
             f"{have} are too few to tell {question}: if a difference of this size is real, about "

@@ -90,7 +90,7 @@ def _name(found: Classified, row: int) -> str:
 
 
 def _contrast_parts(contrast: Any) -> list[Told]:
-    """Accuracy beside that of the labels alone, and whether the rest helped."""
+    """Accuracy beside those of the labels alone, and whether the rest helped."""
     judged = {
         "cross-validation": contrast.cross_validated,
         "true classes": contrast.by_truth,
@@ -98,8 +98,8 @@ def _contrast_parts(contrast: Any) -> list[Told]:
     rows = [_accuracy(name, one) for name, one in judged.items() if one is not None]
     parts: list[Told] = []
     if rows:
-        headers = ("Right by (95% interval)", "Rows", "This run", "Labels alone")
-        parts.append(text_table(*headers, rows=rows))
+        headers = ("Right by (95% interval)", "Rows", "This run", "Labels alone", "Logistic")
+        parts.append(text_table(*headers, rows=rows, narrow=True))
     parts.append(contrast.verdict)
     if contrast.alone is not None and contrast.n_open:
         parts.append(
@@ -111,8 +111,9 @@ def _contrast_parts(contrast: Any) -> list[Told]:
 
 
 def _accuracy(name: str, judged: Any) -> tuple[str, ...]:
-    alone = judged.accuracy_alone
-    return name, f"{len(judged.rows):,}", str(judged.accuracy), "" if alone is None else str(alone)
+    shares = judged.accuracies
+    others = (str(shares[which]) if which in shares else "" for which in ("alone", "plain"))
+    return name, f"{len(judged.rows):,}", str(judged.accuracy), *others
 
 
 def _doubt_parts(found: Classified, rows: IntArray) -> list[Told]:

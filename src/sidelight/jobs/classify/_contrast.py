@@ -1,27 +1,34 @@
-"""A classifier beside the same method on the labels alone: did rows without a label and pairs help?
+"""A classifier beside two baselines of the labels alone: did unlabeled rows and pairs help?
 
-Both are judged on the same rows, by cross-validation on the labeled ones and, where the truth is
-known, by the true classes of the others. With the rows that only one of the two finds,
-:math:`b` and :math:`c`, the exact test of McNemar asks how often a fair coin, tossed
-:math:`b + c` times, falls as unevenly.
+The baselines are the same method on the labels alone, and plain logistic regression of them. All
+are judged on the same rows: by repeated cross-validation on the labeled ones and, where the truth
+is known, by the true classes of the others. The verdict is about the better of the two baselines
+(:mod:`sidelight.evaluation._differences`).
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import binomtest
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils import Tags, get_tags
+from sklearn.base import clone
+from sklearn.utils import get_tags
 
 from sidelight._typing import IntArray
 from sidelight._words import counted, format_number, listed
 from sidelight.constraints import Constraints
-from sidelight.constraints.inner import is_unknown, plain, text_of
+from sidelight.constraints.inner import text_of
+from sidelight.evaluation.inner import (
+    RepeatedPredictions,
+    SupervisedBaseline,
+    n_repeats_for,
+    plain_classifier,
+    repeated_predictions,
+)
 from sidelight.exceptions import SidelightError
+from sidelight.jobs.classify._judged import BASELINES, Judged
 from sidelight.pictures.inner import class_codes, class_names
 
 if TYPE_CHECKING:
@@ -29,117 +36,7 @@ if TYPE_CHECKING:
 
 #: Parts of the labeled rows, each predicted from the others.
 SPLITS = 5
-#: From this probability of chance on, a difference is not taken for one.
-CHANCE = 0.05
-CONFIDENCE = 0.95
 MAX_NAMED = 3  # classes in a sentence
-
-
-@dataclass(frozen=True)
-class Share:
-    """Rows whose class was found, out of those whose class is known.
-
-    Attributes
-    ----------
-    n_right, n_rows : int
-        The counts.
-    """
-
-    n_right: int
-    n_rows: int
-
-    @property
-    def value(self) -> float:
-        """Accuracy."""
-        return self.n_right / self.n_rows
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Exact 95% interval of the accuracy (Clopper and Pearson 1934)."""
-        found = binomtest(self.n_right, self.n_rows).proportion_ci(CONFIDENCE, method="exact")
-        return float(found.low), float(found.high)
-
-    def __str__(self) -> str:
-        low, high = self.interval
-        return f"{self.value:.1%} ({low:.0%} to {high:.0%})"
-
-    def facts(self) -> dict[str, Any]:
-        """Return the figures as plain values."""
-        return {
-            "accuracy": self.value,
-            "interval": list(self.interval),
-            "n_right": self.n_right,
-            "n_rows": self.n_rows,
-        }
-
-
-@dataclass(frozen=True)
-class Judged:
-    """Classes that the classifier and its double on the labels alone give to the same rows.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (m,)
-        Positions of the rows.
-    known : ndarray of shape (m,)
-        Codes of their classes.
-    found, alone : ndarray of shape (m,), or None
-        Codes of the classes that the classifier finds, and the labels alone; None where there is
-        no such fit.
-    """
-
-    rows: IntArray
-    known: IntArray
-    found: IntArray
-    alone: IntArray | None
-
-    @property
-    def accuracy(self) -> Share:
-        """Accuracy of the classifier."""
-        return Share(int((self.found == self.known).sum()), len(self.rows))
-
-    @property
-    def accuracy_alone(self) -> Share | None:
-        """Accuracy of the same method on the labels alone."""
-        if self.alone is None:
-            return None
-        return Share(int((self.alone == self.known).sum()), len(self.rows))
-
-    @property
-    def n_better(self) -> int:
-        """Rows that only the classifier finds."""
-        return self._only(self.found, self.alone)
-
-    @property
-    def n_worse(self) -> int:
-        """Rows that only the labels alone find."""
-        return self._only(self.alone, self.found)
-
-    def _only(self, one: IntArray | None, other: IntArray | None) -> int:
-        if one is None or other is None:
-            return 0
-        return int(((one == self.known) & (other != self.known)).sum())
-
-    @property
-    def chance(self) -> float:
-        """Probability that chance alone makes such a difference (exact test of McNemar)."""
-        n = self.n_better + self.n_worse
-        return float(binomtest(self.n_better, n).pvalue) if n else 1.0
-
-    @property
-    def answer(self) -> str:
-        """``"helped"``, ``"hurt"`` or ``"unclear"``."""
-        if self.alone is None or self.chance >= CHANCE:
-            return "unclear"
-        return "helped" if self.n_better > self.n_worse else "hurt"
-
-    def facts(self) -> dict[str, Any]:
-        """Return the figures as plain values."""
-        facts = self.accuracy.facts()
-        if self.accuracy_alone is not None:
-            facts["labels_alone"] = self.accuracy_alone.facts()
-            facts |= {"n_better": self.n_better, "n_worse": self.n_worse, "chance": self.chance}
-        return facts
 
 
 @dataclass(frozen=True)
@@ -157,11 +54,13 @@ class Contrast:
     n_open : int
         Number of rows without a given class.
     cross_validated : Judged or None
-        Labeled rows, each predicted from a fit that was not told its label.
+        Labeled rows, each predicted from fits that were not told its label.
     by_truth : Judged or None
         Rows without a given class whose true class is known.
     remarks : tuple of str
         What could not be found out, and why.
+    uses_labels_only : bool, default=False
+        Whether the classifier that was chosen makes no use of what the labels alone go without.
     """
 
     what: str
@@ -171,6 +70,7 @@ class Contrast:
     cross_validated: Judged | None
     by_truth: Judged | None
     remarks: tuple[str, ...]
+    uses_labels_only: bool = False
 
     @property
     def judged(self) -> Judged | None:
@@ -182,39 +82,62 @@ class Contrast:
         """``"helped"``, ``"hurt"``, ``"unclear"``; ``"none"`` where there are only labels."""
         if not self.what:
             return "none"
-        return "unclear" if self.judged is None else self.judged.answer
+        if self.judged is None or self.uses_labels_only:
+            return "unclear"
+        return self.judged.answer
 
     @property
     def verdict(self) -> str:
         """One or two plain sentences."""
-        if not self.what:
-            return "All rows are labeled and nothing else is known: this is supervised learning."
         judged = self.judged
-        if judged is None or judged.accuracy_alone is None:
+        has_rival = judged is not None and judged.rival is not None
+        if not self.what:
+            lead = "All rows are labeled and nothing else is known: this is supervised learning."
+        elif not has_rival:
             return f"Whether {self.what} helped cannot be told."
-        return f"{self._lead(judged)} {self._evidence(judged)}"
+        else:
+            lead = self._lead(judged)
+        return f"{lead} {self._evidence(judged)}" if has_rival else lead
 
-    def _lead(self, judged: Judged) -> str:
+    def _lead(self, judged: Any) -> str:
         what = f"{self.what[0].upper()}{self.what[1:]}"
-        if judged.answer != "unclear":
-            return f"{what} {judged.answer}."
-        if not judged.n_better + judged.n_worse:
+        if self.uses_labels_only:
+            return (
+                f"{what} are not used: no classifier that learns from them was better than "
+                "one of the labels alone by more than chance."
+            )
+        if judged.answer == "helped":
+            return f"{what} helped."
+        if judged.answer == "hurt":
+            return (
+                f"{what} hurt."
+                if judged.rival == "alone"
+                else f"{what} did not help: {BASELINES['plain']} alone is better."
+            )
+        if judged.makes_no_difference:
             return f"{what} made no difference that shows."
-        few = " with so few labels." if self.by_truth is None else ": too few rows differ."
-        return f"Whether {self.what} helped cannot be told{few}"
+        few = ": too few rows differ" if self.by_truth is not None else " with so few labels"
+        return f"{what}: no difference to the labels alone could be shown{few}."
 
-    def _evidence(self, judged: Judged) -> str:
-        n, right = len(judged.rows), judged.accuracy.n_right
-        found = f"Of {counted(n, 'labeled row')}, cross-validation finds the class of {right:,}"
+    def _evidence(self, judged: Any) -> str:
+        n, right = len(judged.rows), _count(judged.accuracy.n_right)
+        found = f"Of {counted(n, 'labeled row')}, cross-validation finds the class of {right}"
         if self.by_truth is not None:
-            found = f"Of {n:,} rows whose class was not given, {right:,} are right"
-        assert judged.accuracy_alone is not None
-        alone = judged.accuracy_alone.n_right
-        if not judged.n_better + judged.n_worse:
-            return f"{found}, and the same on the labels alone."
+            found = f"Of {n:,} rows whose class was not given, {right} are right"
+        by = {
+            "alone": "by the same method on the labels alone",
+            "plain": f"by {BASELINES['plain']}",
+        }
+        others = [
+            f"{_count(share.n_right)} {by[name]}" for name, share in judged.accuracies.items()
+        ]
+        sentence = f"{found}; {listed(others)}"
+        if judged.makes_no_difference:
+            return f"{sentence}."
+        which = "against the better of the two, " if len(others) > 1 else ""
         return (
-            f"{found}, {alone:,} on the labels alone ({judged.n_better:,} better, "
-            f"{judged.n_worse:,} worse; p = {format_number(judged.chance, 2)})."
+            f"{sentence} ({which}{_count(judged.n_better)} better, {_count(judged.n_worse)} worse; "
+            f"p = {format_number(judged.chance, 2)})."
         )
 
     def facts(self) -> dict[str, Any]:
@@ -231,20 +154,27 @@ class Contrast:
         }
 
 
+def _count(number: float) -> str:
+    """Return a number of rows; a mean over repetitions has a decimal where it is not whole."""
+    return f"{number:,.0f}" if float(number).is_integer() else f"{number:,.1f}"
+
+
 def contrast_of(run: ClassRun) -> Contrast:
-    """Fit the same method to the labels alone, and judge both on the same rows."""
-    known, remarks = run.knowledge, []
-    what = _beside_labels(run)
+    """Fit the baselines, and judge all on the same rows."""
+    what, remarks = _beside_labels(run), []
     names = class_names(run.estimator)
-    alone = None
-    if what:
+    baselines = _baselines(run, what)
+    classes: dict[str, IntArray] = {}
+    for name, model in baselines.items():
         try:
-            model = _quiet_fit(LabelsAlone(clone(run.estimator)), run.X, known)
-            alone = class_codes(model.predict(run.X), names)
-        except SidelightError as error:
-            remarks.append(f"The labels alone cannot be learned from by this method: {error}")
-    judged, why = _cross_validated(run, names, with_alone=alone is not None)
+            fitted = _quiet_fit(clone(model), run.X, run.knowledge)
+            classes[name] = class_codes(fitted.predict(run.X), names)
+        except (SidelightError, ValueError) as error:
+            remarks.append(f"{_cannot[name]}: {error}")
+    left = {name: baselines[name] for name in classes}
+    judged, why = _cross_validated(run, names, left)
     open_rows = np.flatnonzero(~run.given)
+    alone = classes.get("alone")
     changed = open_rows[:0]
     if alone is not None:
         changed = open_rows[alone[open_rows] != run.codes[open_rows]]
@@ -254,9 +184,26 @@ def contrast_of(run: ClassRun) -> Contrast:
         changed=changed,
         n_open=len(open_rows),
         cross_validated=judged,
-        by_truth=_by_truth(run, names, open_rows, alone),
+        by_truth=_by_truth(run, names, open_rows, classes),
         remarks=(*remarks, *why),
+        uses_labels_only=bool(getattr(run.estimator, "uses_labels_only_", False)) and bool(what),
     )
+
+
+_cannot = {
+    "alone": "The labels alone cannot be learned from by this method",
+    "plain": "Logistic regression cannot learn from the labels",
+}
+
+
+def _baselines(run: ClassRun, what: str) -> dict[str, Any]:
+    """The two baselines, not fitted; only the plain one where there is nothing but labels."""
+    pairwise = get_tags(run.estimator).input_tags.pairwise
+    baselines = {"plain": SupervisedBaseline(plain_classifier(run.X), pairwise)}
+    if what:
+        alone = getattr(run.estimator, "supervised_candidate", lambda: clone(run.estimator))()
+        baselines["alone"] = SupervisedBaseline(alone, pairwise)
+    return baselines
 
 
 def _beside_labels(run: ClassRun) -> str:
@@ -275,29 +222,43 @@ def _stated(known: Constraints) -> IntArray:
 
 
 def _cross_validated(
-    run: ClassRun, names: tuple[str, ...], *, with_alone: bool
+    run: ClassRun, names: tuple[str, ...], baselines: dict[str, Any]
 ) -> tuple[Judged | None, list[str]]:
-    """Predict every labeled row by a fit without its label, with and without the unlabeled rows.
-
-    Both see the same parts of the labels.
-    """
+    """Predict every labeled row by fits without its label, by the classifier and its baselines."""
     try:
-        found = _out_of_fold(clone(run.estimator), run, names)
+        found = _repeated(run, baselines)
     except SidelightError as error:
         return None, [f"No cross-validation. {error}"]
-    labels = _stated(run.knowledge)
-    rows = np.flatnonzero(labels >= 0)
-    if getattr(run.estimator, "reject", None) is None:
-        rows = rows[found[rows] >= 0]  # others were needed by every fit
+    if "run" in found.failed:
+        return None, [f"No cross-validation. {found.failed['run']}"]
     remarks = _remarks_on_single(run)
-    alone = None
-    if with_alone:
-        try:
-            alone = _out_of_fold(LabelsAlone(clone(run.estimator)), run, names)[rows]
-        except SidelightError as error:
-            remarks.append(f"No cross-validation of the labels alone. {error}")
-    known = class_codes(run.knowledge.label_names[labels[rows]], names)
-    return Judged(rows, known, found[rows], alone), remarks
+    remarks += [
+        f"No cross-validation of {BASELINES[name]}. {why}" for name, why in found.failed.items()
+    ]
+    place = class_codes(run.knowledge.label_names, names)
+    coded = {name: np.append(place, -1)[codes] for name, codes in found.predicted.items()}
+    return Judged(
+        rows=found.rows,
+        known=place[found.known],
+        found=coded.pop("run"),
+        baselines=coded,
+        factor=found.factor,
+        n_compared=getattr(run.estimator, "n_compared_", 1),
+    ), remarks
+
+
+def _repeated(run: ClassRun, baselines: dict[str, Any]) -> RepeatedPredictions:
+    """Predictions of the held-out rows; those by which the classifier was chosen, if it was."""
+    if hasattr(run.estimator, "compared_with"):
+        return run.estimator.compared_with(tuple(baselines))
+    return repeated_predictions(
+        {"run": clone(run.estimator), **baselines},
+        run.X,
+        run.knowledge,
+        n_splits=SPLITS,
+        n_repeats=n_repeats_for(run.knowledge),
+        random_state=run.request.seed,
+    )
 
 
 def _remarks_on_single(run: ClassRun) -> list[str]:
@@ -314,24 +275,8 @@ def _remarks_on_single(run: ClassRun) -> list[str]:
     ]
 
 
-def _out_of_fold(estimator: Any, run: ClassRun, names: tuple[str, ...]) -> IntArray:
-    """Codes of the classes of the labeled rows, -1 elsewhere."""
-    from sidelight.evaluation import cross_validated_labels
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # told by the fit to all labels
-        found = cross_validated_labels(
-            estimator,
-            run.X,
-            constraints=run.knowledge,
-            n_splits=SPLITS,
-            random_state=run.request.seed,
-        )
-    return class_codes(found, names)
-
-
 def _by_truth(
-    run: ClassRun, names: tuple[str, ...], open_rows: IntArray, alone: IntArray | None
+    run: ClassRun, names: tuple[str, ...], open_rows: IntArray, classes: dict[str, IntArray]
 ) -> Judged | None:
     """Judge the rows without a given class by their true ones, where these are known."""
     if run.data.truth is None:
@@ -344,56 +289,9 @@ def _by_truth(
     true_names = [text_of(value) for value in run.data.truth[rows].tolist()]
     place = {name: code for code, name in enumerate(names)}
     known = np.array([place.get(name, -2) for name in true_names], dtype=np.int64)
-    return Judged(rows, known, run.codes[rows], None if alone is None else alone[rows])
-
-
-class LabelsAlone(BaseEstimator):
-    """A classifier that is shown the labeled rows with their labels, and nothing else.
-
-    Parameters
-    ----------
-    estimator : Classifier
-        The method.
-
-    Attributes
-    ----------
-    model_ : Classifier
-        The method, fitted to the labeled rows.
-    classes_ : ndarray
-        Its classes.
-    """
-
-    def __init__(self, estimator: Any = None) -> None:
-        self.estimator = estimator
-
-    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        """Fit the method to the rows that ``y`` or the constraints label."""
-        classes = np.full(X.shape[0], None, dtype=object)
-        if constraints is not None and constraints.labels is not None:
-            rows = np.flatnonzero(constraints.labels >= 0)
-            classes[rows] = constraints.label_names[constraints.labels[rows]].tolist()
-        if y is not None:
-            given = plain(y).tolist()
-            for row, value in enumerate(given):
-                if not is_unknown(value):
-                    classes[row] = value
-        rows = np.array([row for row, value in enumerate(classes) if value is not None], int)
-        self._rows = rows if self.__sklearn_tags__().input_tags.pairwise else None
-        self.model_ = clone(self.estimator)
-        self.model_.fit(self._between(X[rows]), np.array(classes[rows].tolist()))
-        self.classes_ = self.model_.classes_
-        return self
-
-    def predict(self, X: Any) -> Any:
-        """Return the class of every row."""
-        return self.model_.predict(self._between(X))
-
-    def _between(self, X: Any) -> Any:
-        """Rows as they are; of a matrix between rows, the columns of the labeled ones."""
-        return X if self._rows is None else X[:, self._rows]
-
-    def __sklearn_tags__(self) -> Tags:
-        return get_tags(self.estimator)
+    return Judged(
+        rows, known, run.codes[rows], {one: codes[rows] for one, codes in classes.items()}
+    )
 
 
 def _quiet_fit(estimator: Any, X: Any, known: Constraints) -> Any:

@@ -17,18 +17,23 @@ from sidelight import catalog
 from sidelight._fit.parameters import declared
 from sidelight._fit.targets import read_targets
 from sidelight._typing import IntArray
-from sidelight._words import counted, worded
+from sidelight._words import worded
 from sidelight.catalog import Method
 from sidelight.constraints import Constraints, Violations
-from sidelight.constraints.inner import text_of
-from sidelight.exceptions import InvalidRequest, SidelightError
+from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table
-from sidelight.io.inner import is_number
 from sidelight.jobs._table._class_words import class_words
 from sidelight.jobs._table._classes import Classified
 from sidelight.jobs._table._estimator import BASE
 from sidelight.jobs._table._request import prepare as prepare_table
 from sidelight.jobs._table._run import Prepared, Run
+from sidelight.jobs.classify._labels import (
+    check_labels,
+    check_not_quantity,
+    note_on_machines,
+    notes_on_labels,
+    split_kinds,
+)
 from sidelight.jobs.classify._request import ClassifyRequest
 from sidelight.pictures.inner import Decisions, class_codes, fitted_decisions
 from sidelight.report.inner import Told
@@ -48,11 +53,19 @@ def prepare(request: ClassifyRequest) -> PreparedClasses:
     def parameters(method: Method) -> Mapping[str, Any]:
         return {} if request.base is None else {BASE: base_learner(method, request.base)}
 
-    prepared = prepare_table(request, choose, parameters=parameters, kind=PreparedClasses)
+    asked, is_category = split_kinds(request)
+    prepared = prepare_table(asked, choose, parameters=parameters, kind=PreparedClasses)
     assert isinstance(prepared, PreparedClasses)
-    check_labels(prepared.data, prepared.knowledge)
-    notes = (*prepared.notes, *notes_on_labels(prepared.knowledge))
-    return dataclasses.replace(prepared, notes=notes)
+    data, known = prepared.data, prepared.knowledge
+    check_labels(data, known)
+    if not is_category:
+        check_not_quantity(data, known)
+    machines = note_on_machines(prepared.method, known)
+    return dataclasses.replace(
+        prepared,
+        request=dataclasses.replace(asked, raw=prepared.request.raw, kinds=request.kinds),
+        notes=(*prepared.notes, *machines, *notes_on_labels(known)),
+    )
 
 
 def default_classifier(known: Constraints) -> tuple[Method, str]:
@@ -64,41 +77,6 @@ def default_classifier(known: Constraints) -> tuple[Method, str]:
         method = catalog.get("semiboost")
         why = "learns from labels and from unlabeled rows"
     return method, f"The classes are found by {method.name}, which {why}; -m names another method."
-
-
-def check_labels(data: Table, known: Constraints) -> None:
-    """Refuse what nothing can be learned from, by the name of the column that is to blame."""
-    column = f"the column {data.label_column!r} of {data.path}"
-    if known.labels is None:
-        if data.label_column is None:
-            return  # the classifier says what it needs
-        raise SidelightError(
-            f"No row is labeled: {column} is empty, or -1, everywhere. Fill in the classes of some "
-            "rows, of at least two classes."
-        )
-    if data.labels is None or len(known.label_names) < 2:
-        return
-    names = [text_of(name) for name in known.label_names.tolist()]
-    fractions = [name for name in names if is_number(name) and not float(name).is_integer()]
-    if fractions and all(map(is_number, names)):
-        raise SidelightError(
-            f"The classes in {column} are fractions, such as {fractions[0]}, as a quantity has "
-            "them; a class is a word or a whole number."
-        )
-    if len(names) == len(known.labels):
-        raise SidelightError(
-            f"Every row has a class of its own in {column}, from which nothing can be learned."
-        )
-
-
-def notes_on_labels(known: Constraints) -> tuple[str, ...]:
-    """Notes where there is nothing to predict."""
-    if known.labels is None or (known.labels < 0).any():
-        return ()
-    return (
-        f"The class of all {counted(known.n_samples, 'row')} is given: this is supervised "
-        "learning, and of use for new rows.",
-    )
 
 
 def base_learner(method: Method, base: Any) -> Any:

@@ -111,8 +111,8 @@ def _status(run: ClassifiedRun) -> tuple[bool | None, str]:
     named = f"{what[:1].upper()}{what[1:]}"
     answers = {
         "helped": (True, f"{named} helped"),
-        "hurt": (False, f"{named} hurt"),
-        "unclear": (None, "No difference to the labels alone can be told"),
+        "hurt": (False, f"{named} did not help"),
+        "unclear": (None, "No difference to the labels alone could be shown"),
         "none": (None, "Supervised: every row is labeled"),
     }
     return answers[run.contrast.answer]
@@ -156,18 +156,26 @@ def _contrast_card(run: ClassifiedRun) -> Markup | None:
         (
             html("{}<br>{}", name, small(f"{len(one.rows):,} rows")),
             _share(one.accuracy, strong),
-            "" if one.accuracy_alone is None else _share(one.accuracy_alone, escape),
+            *(
+                _share(one.accuracies[which], escape) if which in one.accuracies else ""
+                for which in ("alone", "plain")
+            ),
         )
         for name, one in judged.items()
         if one is not None
     ]
-    text = "Below: exact 95% intervals. " if rows else ""
+    text = (
+        "Below: 95% intervals; those of cross-validation are approximate and allow for the labels "
+        "that its fits share. Logistic: plain logistic regression of the labels. "
+        if rows
+        else ""
+    )
     if contrast.alone is not None and contrast.n_open:
         text += (
             f"{len(contrast.changed):,} of {counted(contrast.n_open, 'row')} without a given class "
             "have another one than by the same method on the labels alone."
         )
-    told = text_table("Right by", "This run", "Labels alone", rows=rows)
+    told = text_table("Right by", "This run", "Labels alone", "Logistic", rows=rows)
     return card(
         f"What {contrast.what} changed" if contrast.what else "How far it can be trusted",
         html('<p class="answer">{}</p>', contrast.verdict),
@@ -242,7 +250,10 @@ def _confusions(run: ClassifiedRun) -> list[Markup]:
 def _confusion(run: ClassifiedRun, judged: Any, how: str, what: str, text: str) -> Markup:
     title = f"{how}: {judged.accuracy.value:.1%} right"
     known = Partition(np.maximum(judged.known, -1), run.names)
-    counts = _counts(known, Partition(judged.found, run.names), what)
+    each = np.atleast_2d(judged.found)
+    counts = _counts(known, Partition(each[0], run.names), what)
+    if len(each) > 1:
+        text += f" Counts are those of one of {len(each)} repetitions."
     shown = table(counts.table, css="heat", scroll="scroll tall", label=title)
     text += f" Across: the class that was found.{counts.hidden}"
     return card(title, shown, text, size=counts.size)
