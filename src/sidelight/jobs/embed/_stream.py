@@ -291,7 +291,7 @@ class MapStream:
         return too_large
 
     def _leave_out(self, line: str, column: str, value: Any, reason: str) -> None:
-        """Count a row that cannot be used; the first ones are told."""
+        """Count a row that cannot be used, and warn about the first of them."""
         self.n_left_out += 1
         if self.n_left_out <= MAX_TOLD:
             warn(
