@@ -318,6 +318,37 @@ def test_a_damaged_file_is_named_with_its_line(tmp_path, line, trouble):
         assert len(again) == 1
 
 
+def test_a_file_that_is_refused_is_left_as_it_is(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    with Answers.open(path, ["ann", "bob", "cid"]) as answers:
+        answers.add(0, 1, True)
+    whole = path.read_bytes()
+    for second in (b"nonsense\n", b'{"do": "skip", "i": "ann", "j": "zoe"}\n'):
+        damaged = whole + second + b'{"do": "answer", "i": "b'
+        path.write_bytes(damaged)
+        with pytest.raises(SidelightError, match="Line 3"):
+            Answers.open(path, ["ann", "bob", "cid"])
+        assert path.read_bytes() == damaged
+    # Neither does opening alone cut off what is torn; the next line does.
+    path.write_bytes(whole + b'{"do": "answer", "i": "b')
+    with Answers.open(path, ["ann", "bob", "cid"]) as answers:
+        assert path.read_bytes() == whole + b'{"do": "answer", "i": "b'
+        answers.add(1, 2, False)
+    assert path.read_bytes().startswith(whole + b'{"do": "answer", "i": "bob"')
+    with Answers.open(path, ["ann", "bob", "cid"]) as again:
+        assert again.entailed(0, 2) is False
+
+
+def test_no_room_for_the_first_line_leaves_no_file(tmp_path, monkeypatch):
+    def full(handle, content):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.write", full)
+    with pytest.raises(OSError, match="No space left"):
+        Answers.open(tmp_path / "answers.jsonl", n_samples=3)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_files_about_other_rows_are_refused(tmp_path):
     path = tmp_path / "answers.jsonl"
     Answers.open(path, n_samples=3).close()

@@ -112,7 +112,7 @@ def test_an_output_is_avoided_by_the_next_run(table, run):
     assert adjusted_rand_index(table["habit"], np.ravel(facts["labels"])) > 0.95
     assert facts["avoided"] == [{"name": "alternative_1", "n_classes": 2}]
     again = run(*command, "-o", "first.csv")
-    assert "Replacing what was in first.csv" in again.err
+    assert "Replaced what was in first.csv" in again.err
 
 
 def test_files_of_splits_are_read_by_id(table, run):

@@ -219,7 +219,7 @@ def test_the_command_of_a_request(pages):
 def test_what_sidelight_wrote_is_replaced(pages, run):
     given = ("categorize", "pages.csv", "--label-column", "class", "-o", "out.csv")
     assert run(*given, "--report", "r.html", "--save", "m.skops").code == 0
-    assert "Replacing" in run(*given, "--report", "r.html", "--save", "m.skops").err
+    assert "Replaced" in run(*given, "--report", "r.html", "--save", "m.skops").err
     assert run(*given[:-1], "pages.csv").code == 2
     model = load_model("m.skops")
     found = jobs.run("predict", model=model, data="pages.csv")

@@ -67,7 +67,7 @@ def test_classes_are_those_of_the_estimator(data, run):
     assert "Labels alone" in ended.out
     assert "Least certain" in ended.out
     again = run(*HARMONIC, "-o", "classes.csv")  # our own output is replaced, and it is said
-    assert (again.code, "Replacing what was in classes.csv." in again.err) == (0, True)
+    assert (again.code, "Replaced what was in classes.csv." in again.err) == (0, True)
 
 
 def test_json(data, run):

@@ -63,7 +63,7 @@ def test_clusters_are_those_of_the_estimator(sales, run):
     assert "The table in the order of its clusters" in Path("r.html").read_text()
     again = run(*SALES, *outputs)  # what Sidelight wrote is replaced without asking
     assert again.code == 0
-    assert "Replacing" in again.err
+    assert "Replaced" in again.err
 
 
 def test_facts_as_json(sales, run):

@@ -59,7 +59,7 @@ def test_clusters_are_those_of_the_estimator(pairs, run):
     assert ["ann", "ana", "-0.5", "together"] in lines
     assert "sign" in Path("r.html").read_text()
     again = run("correlate", "pairs.csv", "-o", "clusters.csv")
-    assert (again.code, "Replacing what was in clusters.csv." in again.err) == (0, True)
+    assert (again.code, "Replaced what was in clusters.csv." in again.err) == (0, True)
 
 
 def test_json(pairs, run):

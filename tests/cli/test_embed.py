@@ -62,7 +62,7 @@ def test_the_coordinates_are_those_of_the_estimator(data, run):
     scores = map_scores(rows, model.embedding_, measures.NEIGHBORS)
     assert facts["quality"] == pytest.approx({name: scores[name] for name, *_ in measures.MEASURES})
     again = run(*SAMMON, "-o", "map.csv")  # our own output is replaced, and it is said
-    assert (again.code, "Replacing what was in map.csv." in again.err) == (0, True)
+    assert (again.code, "Replaced what was in map.csv." in again.err) == (0, True)
 
 
 def test_dimensions_and_settings(data, run):

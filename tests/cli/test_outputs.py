@@ -152,16 +152,25 @@ def test_the_same_rule_holds_in_python(files):
 def test_what_we_wrote_is_replaced_with_a_line(run, files, command, option, ending, again):
     arguments = (*COMMANDS[command][0], option, f"out{ending}")
     first = run(*arguments)
-    assert (first.code, "Replacing" in first.err) == (0, False), first
+    assert (first.code, "Replaced" in first.err) == (0, False), first
     before = Path(f"out{ending}").read_bytes()
     second = run(*arguments)
     if again:
-        assert (second.code, f"Replacing what was in out{ending}." in second.err) == (0, True)
+        assert (second.code, f"Replaced what was in out{ending}." in second.err) == (0, True)
     else:
         assert (second.code, "--force" in second.err) == (2, True), second
         assert Path(f"out{ending}").read_bytes() == before
     facts = run(*arguments, "--force", "--json").json
-    assert f"Replacing what was in out{ending}." in facts["notes"]
+    assert f"Replaced what was in out{ending}." in facts["notes"]
+
+
+def test_nothing_is_called_replaced_that_was_kept(run, files):
+    arguments = ("cluster", "rows.csv", "-k", 2, "-o", "out.csv")
+    assert run(*arguments).code == 0
+    before = Path("out.csv").read_bytes()
+    failed = run("cluster", "rows.csv", "-k", 5000, "-o", "out.csv", "--seed", 1)
+    assert (failed.code, "Replac" in failed.err) == (1, False), failed.err
+    assert Path("out.csv").read_bytes() == before
 
 
 @pytest.mark.parametrize("command", ["cluster", "embed", "sample", "predict"])
@@ -201,7 +210,7 @@ def test_an_output_of_another_kind_is_not_ours(run, files):
 def test_the_demo_twice_and_over_changed_files(run, put):
     assert run("demo").code == 0
     again = run("demo")
-    assert (again.code, "Replacing" in again.err) == (0, True)
+    assert (again.code, "Replaced" in again.err) == (0, True)
     changed = Path("sidelight-demo/orchard.csv")
     changed.write_text("mine")
     refused = run("demo")

@@ -66,7 +66,7 @@ def test_entities_are_those_of_the_estimator(people, run):
     assert "AttributeResolution on people.csv: 7 references" in ended.out
     assert "How the largest entities came about" in Path("r.html").read_text()
     again = run("resolve", "people.csv", *COMPARED, "-o", "e.csv", "--threshold", "2")
-    assert (again.code, "Replacing what was in e.csv." in again.err) == (0, True)
+    assert (again.code, "Replaced what was in e.csv." in again.err) == (0, True)
     assert len({row["entity"] for row in rows_of("e.csv")}) == 7
 
 
@@ -333,7 +333,7 @@ def test_new_references_get_entities_by_a_saved_model(people, put, run):
     assert facts["also"] == [[], [], [], [], [int(entity["r6"])], []]
     assert (facts["n_entities"], facts["n_new_entities"], facts["n_of_several"]) == (5, 2, 1)
     again = run("predict", "m.skops", "new.csv", "-o", "n.csv")
-    assert (again.code, "Replacing what was in n.csv." in again.err) == (0, True)
+    assert (again.code, "Replaced what was in n.csv." in again.err) == (0, True)
     assert run("predict", "m.skops", "new.csv", "-o", "e.csv").code == 2  # of the fit
 
 

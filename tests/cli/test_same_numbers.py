@@ -66,7 +66,7 @@ def test_predict_replaces_only_what_it_would_write_again(fitted, orchard, run):
     ended = run("predict", "model.skops", "new.csv", "-o", "labels.csv")
     assert ended.code == 2
     assert "labels.csv exists and holds something else than what the model gives" in ended.err
-    assert "Replacing" not in ended.err
+    assert "Replaced" not in ended.err
     assert Path("labels.csv").read_bytes() == of_fit
     split = ("alternatives", data, "-k", 2, "--number", 1, "--drop", "variety")
     assert run(*split, "-o", "splits.csv").code == 0
@@ -74,6 +74,6 @@ def test_predict_replaces_only_what_it_would_write_again(fitted, orchard, run):
     for _ in range(2):
         ended = run("predict", "model.skops", "new.csv", "-o", "new_labels.csv")
         assert ended.code == 0
-    assert "Replacing what was in new_labels.csv." in ended.err
+    assert "Replaced what was in new_labels.csv." in ended.err
     assert run("predict", "model.skops", "new.csv", "-o", "labels.csv", "--force").code == 0
     assert len(read_labels("labels.csv")[0]) == 8

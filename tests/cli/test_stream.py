@@ -182,10 +182,53 @@ def test_a_row_without_a_number_is_left_out_and_told(pipe, value):
     assert len(read(early.out)) == 12
 
 
+@pytest.mark.parametrize("position", [3, 8])  # among the first rows, and behind them
+@pytest.mark.parametrize("raw", [True, False])
+def test_a_number_that_cannot_be_squared_is_left_out_and_told(shifted, run, put, position, raw):
+    put("rows.csv", "\n".join([*LINES[:position], "bad,1,-1e300,2", *LINES[position:]]))
+    options = ["--raw"] if raw else []
+    ended = run("embed", "rows.csv", "--stream", "-m", "shifted", "--start", 5, *options)
+    assert ended.code == 0, ended.err
+    line = f"Line {position + 1} of rows.csv is left out: '-1e300' in the column 'b' is too large"
+    assert line in ended.err
+    first = 4 if position == 3 else 5  # the row left out was to be one of the first
+    scaled = ROWS if raw else (ROWS - ROWS[:first].mean(axis=0)) / ROWS[:first].std(axis=0)
+    np.testing.assert_allclose(read(ended.out), placed(first, scaled), atol=1e-9)
+
+
+def test_an_error_of_the_method_names_the_line_and_keeps_the_rows_before(pipe, monkeypatch):
+    def partial_fit(self, X, y=None, before=Shifted.partial_fit):
+        if X[0, 0] == 99:
+            raise SidelightError("This row cannot be placed.")
+        return before(self, X)
+
+    monkeypatch.setattr(Shifted, "partial_fit", partial_fit)
+    ended = pipe([*LINES, "bad,99,1,1"], "--start", 5, "--final", "final.csv")
+    assert ended.code == 1
+    assert "Line 14 of standard input ends the stream: This row cannot be placed." in ended.err
+    assert "The map has the 12 rows that came before." in ended.err
+    assert len(read(ended.out)) == len(pd.read_csv("final.csv")) == 12
+
+
+def test_files_are_called_replaced_once_they_are(pipe, put):
+    outputs = ("-o", "came.csv", "--final", "final.csv", "--force")
+    assert pipe(LINES, "--start", 5, *outputs).code == 0
+    before = {name: Path(name).read_bytes() for name in ("came.csv", "final.csv")}
+    refused = pipe([*LINES[:3], "x"], "--start", 5, *outputs)
+    assert (refused.code, "Replac" in refused.err) == (1, False)
+    assert {name: Path(name).read_bytes() for name in before} == before
+    ended = pipe(LINES[:10], "--start", 5, *outputs)
+    assert "Replaced what was in came.csv." in ended.err
+    assert "Replaced what was in final.csv." in ended.err
+    assert all(len(pd.read_csv(name)) == 9 for name in before)
+
+
 def test_many_rows_without_a_number_are_counted(pipe):
     ended = pipe([*LINES, *["bad,1,x,2"] * 9], "--start", 5)
     assert ended.err.count("is left out") == 5
-    assert "9 rows were left out, since a value is no number." in ended.err
+    assert (
+        "9 rows were left out, since a value is no number, or one that is too large." in ended.err
+    )
 
 
 @pytest.mark.parametrize(
@@ -380,6 +423,25 @@ def test_a_reader_that_has_seen_enough(tmp_path):
     assert process.wait(timeout=60) == 0, err
     assert "Error" not in err
     assert (tmp_path / "final.csv").exists()
+
+
+def test_a_full_disk_keeps_whole_lines_and_says_how_many(tmp_path):
+    resource = pytest.importorskip("resource")
+    text = "a,b,c\n" + "".join(f"{a},{b},{c}\n" for a, b, c in MANY)
+    (tmp_path / "rows.csv").write_text(text)
+    ended = subprocess.run(
+        [*COMMAND, "rows.csv", "-o", "came.csv"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
+    )
+    written = (tmp_path / "came.csv").read_text().splitlines(keepends=True)
+    assert ended.returncode == 1
+    assert f"came.csv: File too large; it holds the first {len(written) - 1} rows." in ended.stderr
+    assert len(written) > 10
+    assert all(line.count(",") == 2 and line.endswith("\n") for line in written)
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no such device")

@@ -344,6 +344,7 @@ limit(
             merge_threshold=2.0,
             min_documents=0,
             damping="identity",
+            variant="published",
         )
         .fit(X / np.linalg.norm(X, axis=1, keepdims=True), y)
         .labels_

@@ -21,7 +21,8 @@ class AnswerLog:
 
     A line is on the disk when :meth:`append` returns. Only the last line can be incomplete, when
     the process was killed while it was written, before :meth:`append` returned; it is
-    ignored on reading and cut off before the next line.
+    ignored on reading and cut off by the first :meth:`append`. Opening changes nothing in a file
+    that is there.
 
     Parameters
     ----------
@@ -45,14 +46,20 @@ class AnswerLog:
                 self._check_header(header)
             elif not START.startswith(content[: len(START)]):  # not even a torn first line of ours
                 self._raise_not_recorded()
-            self._cut_off_torn_line()
-            if not self._lines:
-                self.append({"format": FORMAT, **header})
-            if is_new:
-                _sync_folder(self.path.parent)
+            self._missing = self._missing_before({"format": FORMAT, **header})
+            if is_new and not content:
+                self._write_first_line()
         except BaseException:
             os.close(self._file)
             raise
+
+    def _write_first_line(self) -> None:
+        try:
+            self._write(b"")
+        except OSError:  # no room: leave no empty file behind
+            self.path.unlink(missing_ok=True)
+            raise
+        _sync_folder(self.path.parent)
 
     def _lock(self) -> None:
         """Lock the file: an undo in a second process would take back an answer of this one."""
@@ -116,11 +123,11 @@ class AnswerLog:
             )
         return record
 
-    def _cut_off_torn_line(self) -> None:
-        if os.fstat(self._file).st_size > self._end:
-            os.ftruncate(self._file, self._end)
-        elif self._lines and not self._lines[-1].endswith(b"\n"):
-            os.write(self._file, b"\n")  # complete but for its end
+    def _missing_before(self, header: dict[str, Any]) -> bytes:
+        """What the next line needs before it: the first line, or the end of the last one."""
+        if not self._lines:
+            return _as_line(header)
+        return b"" if self._lines[-1].endswith(b"\n") else b"\n"
 
     def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Number and content of every line that was there at the opening, but for the first."""
@@ -128,23 +135,34 @@ class AnswerLog:
             yield number, self._parse(number)
 
     def append(self, record: dict[str, Any]) -> None:
-        """Write a line and wait until it is on the disk; on failure the file is what it was."""
-        line = json.dumps(record, ensure_ascii=False).encode() + b"\n"
-        before = os.fstat(self._file).st_size
+        """Write a line and wait until it is on the disk; on failure no answer is lost or added."""
+        self._write(_as_line(record))
+
+    def _write(self, line: bytes) -> None:
+        content = self._missing + line
         try:
-            while line:
-                line = line[os.write(self._file, line) :]
+            if os.fstat(self._file).st_size > self._end:  # a torn line
+                os.ftruncate(self._file, self._end)
+            rest = content
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
             os.fsync(self._file)
         except OSError:  # a full disk
             with contextlib.suppress(OSError):
-                os.ftruncate(self._file, before)
+                os.ftruncate(self._file, self._end)
             raise
+        self._missing = b""
+        self._end += len(content)
 
     def close(self) -> None:
         """Close the file; harmless if it is closed."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+def _as_line(record: dict[str, Any]) -> bytes:
+    return json.dumps(record, ensure_ascii=False).encode() + b"\n"
 
 
 def _complete_lines(content: bytes) -> tuple[list[bytes], int]:

@@ -10,7 +10,7 @@ from typing import Any
 from sidelight._words import set_by
 from sidelight.cli._screen import Screen
 from sidelight.jobs import Job, Result
-from sidelight.jobs.inner import KINDS, check_outputs_free
+from sidelight.jobs.inner import KINDS, check_outputs_free, replaced_notes
 
 #: Kinds of files of which only the result knows what they are to hold.
 LATE = ("predicted",)
@@ -34,8 +34,8 @@ class Files:
     force: bool = False
     spreadsheet_safe: bool = False
 
-    def check_free(self, inputs: Iterable[Any]) -> list[str]:
-        """Refuse to replace what is not ours, and return notes on what is replaced."""
+    def check_free(self, inputs: Iterable[Any]) -> dict[str, Path]:
+        """Refuse to replace what is not ours, and return what is to be replaced, by kind."""
         return check_outputs_free(inputs, force=self.force, **self.outputs)
 
     def write(self, found: Result) -> dict[str, Path]:
@@ -46,21 +46,18 @@ class Files:
 def perform(job: Job, request: Any, files: Files, screen: Screen) -> Result:
     """Do a job from its request to files and screen."""
     outputs = files.outputs
-    replacing = files.check_free(request.inputs)
-    late = {kind: path for kind, path in outputs.items() if kind in LATE and path and replacing}
-    if not late:
-        screen.note(*replacing)
+    old = files.check_free(request.inputs)
+    late = {kind: path for kind, path in old.items() if kind in LATE}
     with set_by(request.options()):
         found = run_and_show(job, request, screen)
-        if late:
-            if not files.force:
-                found.check_replaced(**late)
-            screen.note(*replacing)
+        if late and not files.force:
+            found.check_replaced(**late)
         # What no machine will read is not worked out: an explanation takes longer than a small fit.
         facts = {"command": job.name, **found.facts()} if screen.wants_facts else {}
         paths = files.write(found)
     if screen.prints_text:
         screen.tell(*found.tell())
+    screen.note(*replaced_notes(old, paths))
     advice = _advice(outputs) if found.advice is None else found.advice
     written = screen.written(paths, advice)
     if screen.wants_facts:

@@ -9,7 +9,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from sidelight.cli._screen import Screen
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io.inner import harmless
 from sidelight.jobs import EmbedRequest, Job, MapStream, Result
-from sidelight.jobs.inner import START, lines_of, open_lines
+from sidelight.jobs.inner import START, lines_of, open_lines, replaced_notes
 
 JSON_LINES = ".jsonl"
 
@@ -66,29 +66,62 @@ class _Lines:
 
 
 class _Places:
-    """Where the coordinates go, a line for each row: a file or standard output."""
+    """Where the coordinates go, a line for each row: a file or standard output.
 
-    def __init__(self, path: Path | None, *, spreadsheet_safe: bool, as_json: bool) -> None:
+    ``opened`` is called when the first row takes the place of what was in the file.
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        spreadsheet_safe: bool,
+        as_json: bool,
+        opened: Callable[[], None],
+    ) -> None:
         self.path = path
         self.as_json = as_json if path is None else path.suffix.lower() == JSON_LINES
         self._between = "\t" if path is not None and path.suffix.lower() == ".tsv" else ","
         self._spreadsheet_safe = spreadsheet_safe
+        self._opened = opened
         self._file: Any = None
+        self._n_written = 0
 
     def write(self, row_id: Any, place: Any, names: list[str]) -> None:
         """Write a row, at once."""
-        if self._file is None:  # not before there is something to write
-            self._file = sys.stdout if self.path is None else self.path.open("w", encoding="utf-8")
-            if not self.as_json:
-                self._file.write(self._line(["id", *names]))
         values = [None if value != value else value for value in np.asarray(place).tolist()]
         if self.as_json:
             text = json.dumps({"id": row_id, **dict(zip(names, values, strict=True))}) + "\n"
         else:
             shown = harmless(row_id) if self._spreadsheet_safe else row_id
             text = self._line([shown, *values])
-        self._file.write(text)
-        self._file.flush()
+            if self._n_written == 0:
+                text = self._line(["id", *names]) + text
+        if self.path is None:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        else:
+            self._append(self.path, text.encode())
+        self._n_written += 1
+
+    def _append(self, path: Path, text: bytes) -> None:
+        """Write lines as they are: whole, or not at all where the disk is full."""
+        if self._file is None:  # not before there is something to write
+            self._file = path.open("wb", buffering=0)
+            self._opened()
+        end = self._file.tell() if self._file.seekable() else None
+        try:
+            while text:
+                text = text[self._file.write(text) :]
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if end is not None:
+                with contextlib.suppress(OSError):
+                    self._file.truncate(end)
+            raise SidelightError(
+                f"{path}: {error.strerror}; it holds the first {counted(self._n_written, 'row')}."
+            ) from error
 
     def _line(self, values: list[Any]) -> str:
         text = io.StringIO()
@@ -125,8 +158,13 @@ def _run_stream(request: EmbedRequest, files: Files, screen: Screen) -> None:
     at_end = {kind: outputs[kind] for kind in ("final", "report", "model")}
     inputs = [] if request.is_piped else request.inputs
     free = replace(files, outputs={"stream": coordinates, **at_end})
-    screen.note(*free.check_free(inputs))
-    places = _Places(coordinates, spreadsheet_safe=safe, as_json=screen.as_json)
+    old = free.check_free(inputs)
+    places = _Places(
+        coordinates,
+        spreadsheet_safe=safe,
+        as_json=screen.as_json,
+        opened=lambda: screen.note(*replaced_notes(old, ["stream"])),
+    )
     with _opened(request, screen) as lines:
         stream = MapStream(
             request,
@@ -140,6 +178,8 @@ def _run_stream(request: EmbedRequest, files: Files, screen: Screen) -> None:
     paths: dict[str, Any] = {} if coordinates is None else {"stream": coordinates}
     outputs = {"coordinates": at_end.pop("final"), **at_end}
     paths |= replace(files, outputs=outputs).write(found)
+    replaced = ["final" if kind == "coordinates" else kind for kind in paths if kind != "stream"]
+    screen.note(*replaced_notes(old, replaced))
     _tell(stream, found, lines, places, screen, paths)
     if problem is not None:
         came = counted(stream.n_rows, "row")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -127,16 +127,16 @@ def check_outputs(
 
 def check_outputs_free(
     inputs: Iterable[PathLike], *, force: bool, **outputs: PathLike | None
-) -> list[str]:
+) -> dict[str, Path]:
     """Make sure, before any work, that a command may write its outputs.
 
-    An output is never an input. A file that is there already is replaced with a sentence that says
-    so, and only by ``force`` where it is not an output of the same kind that Sidelight wrote.
+    An output is never an input. A file that is there already is replaced only by ``force`` where it
+    is not an output of the same kind that Sidelight wrote.
 
     Returns
     -------
-    list of str
-        The sentence, where something is replaced.
+    dict of str to Path
+        Files that are to be replaced, by kind; :func:`replaced_notes` says so once they are.
     """
     paths = check_outputs(inputs=inputs, **outputs)
     # Answers are appended to, and a pipe or a device has no content to lose.
@@ -148,6 +148,10 @@ def check_outputs_free(
             f"{listed(strange)} {exist} and {are} not recognized as an output of this kind that "
             "Sidelight wrote; name another file, or replace it with --force."
         )
-    if not old:
-        return []
-    return [f"Replacing what was in {listed([str(path) for path in old.values()])}."]
+    return old
+
+
+def replaced_notes(old: Mapping[str, Path], written: Container[str]) -> list[str]:
+    """Return the sentence about files that were replaced: those of ``old`` that were written."""
+    names = [str(path) for kind, path in old.items() if kind in written]
+    return [f"Replaced what was in {listed(names)}."] if names else []

@@ -12,6 +12,7 @@ from ._options import panel_of as panel_of
 from ._options import place_in_help as place_in_help
 from ._outputs import KINDS as KINDS
 from ._outputs import check_outputs_free as check_outputs_free
+from ._outputs import replaced_notes as replaced_notes
 from ._registry import by_question as by_question
 from ._registry import make_request as make_request
 from ._table._knowledge import read_knowledge as read_knowledge

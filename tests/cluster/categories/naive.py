@@ -102,7 +102,10 @@ def categories(
             break
         words = max(min(round(words * shrink), words - 1), n_words_final)
     found = [nearest(document, seeds) for document in documents]
-    labels = [best if value >= outlier_threshold else -1 for best, value in found]
+    labels = [
+        best if i in active and value >= outlier_threshold else -1
+        for i, (best, value) in enumerate(found)
+    ]
     return labels, seeds, origin
 
 

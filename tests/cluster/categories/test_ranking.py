@@ -13,13 +13,15 @@ from sidelight.cluster import TextCategories
 
 
 def fitted(X, y, **options):
+    """A model of other documents than ``X``: those of the fit stand first in their own category."""
     options = {
         "n_words": 12,
         "n_words_final": 8,
         "min_documents": 1,
         "damp_documents": False,
+        "variant": "published",
     } | options
-    return TextCategories(**options).fit(X, y)
+    return TextCategories(**options).fit(4.0 * X, y)
 
 
 def seeds_of(model):
@@ -106,6 +108,7 @@ def test_one_candidate_is_the_nearest_seed(overlapping):
 def test_outliers_have_no_categories():
     X, y = corpus_of(7)
     model = fitted(X, y, outlier_threshold=0.3)
+    X = 4.0 * X  # those of the fit
     ranking = model.rank(X, 3)
     np.testing.assert_array_equal(ranking.categories[:, 0] < 0, model.labels_ < 0)
     assert np.all(ranking.cosines[ranking.categories >= 0] >= 0.3)

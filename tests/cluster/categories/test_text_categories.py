@@ -52,10 +52,11 @@ def test_it_is_the_algorithm_of_the_book(seed, words, merge, fewest, outlier, da
         "damping": damping,
         "damp_documents": both,
     }
+    published = {**options, "variant": "published"}
     labels, seeds, origin = naive.categories(X, y, **options)
     if not seeds or set(labels) == {-1}:
         return
-    model = TextCategories(**options).fit(sparse.csr_array(X), y)
+    model = TextCategories(**published).fit(sparse.csr_array(X), y)
     assert model.labels_.tolist() == labels
     assert model.seeds_.shape[0] == len(seeds)
     for number, seed_words in enumerate(seeds):
@@ -181,13 +182,13 @@ def test_documents_without_a_class_are_placed_and_shape_the_seeds(corpus, tidied
     same = TextCategories().fit(corpus.data, words)
     np.testing.assert_array_equal(same.labels_, model.labels_)
     alone = TextCategories().fit(corpus.data[~hidden], labels[~hidden])
-    assert (alone.seeds_ != model.seeds_).nnz
+    assert alone.seeds_.sum() != model.seeds_.sum()
 
 
 def test_inverse_document_frequencies_are_weights_of_the_words():
     X, y = corpus_of(5)
     frequency = np.maximum((X > 0).sum(axis=0), 1)
-    options = {"damping": "identity", "min_documents": 2}
+    options = {"damping": "identity", "min_documents": 2, "variant": "published"}
     by_hand = TextCategories(**options).fit(X / frequency, y)
     model = TextCategories(use_idf=True, **options).fit(X, y)
     np.testing.assert_array_equal(model.labels_, by_hand.labels_)

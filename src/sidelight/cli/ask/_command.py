@@ -40,7 +40,7 @@ def run(job: Job, request: AskRequest, files: Files, screen: Screen) -> Result |
     written = {kind: files.outputs["labels"], "report": files.outputs["report"]}
     kept = answer_files(request, files)
     everything = replace(files, outputs={**kept, **written})
-    screen.note(*everything.check_free(request.inputs))
+    everything.check_free(request.inputs)
     asked = _asked(request) | {"method": method.name}
     if after.name == "classify" and asked.pop("k") is not None:
         raise UsageError(f"{method.cls.__name__} has no number to choose by -k.")
@@ -62,6 +62,7 @@ def run(job: Job, request: AskRequest, files: Files, screen: Screen) -> Result |
     again = Screen(quiet=screen.as_json, knows_columns=True, keeps_facts=screen.as_json)
     written_files = replace(files, outputs=written, force=True)
     found = perform(after, make_request(after.name, asked), written_files, again)
+    screen.notes += [note for note in again.notes if note not in screen.notes]
     screen.result({**again.facts, "command": job.name, "answers": facts})
     return found
 

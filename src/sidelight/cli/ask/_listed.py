@@ -50,7 +50,7 @@ def run_listed(request: AskRequest, files: Files, screen: Screen) -> None:
     """Ask about the listed pairs, and write the answers as constraints."""
     _check_no_clusters(request, files.outputs)
     kept: Any = answer_files(request, files)
-    screen.note(*replace(files, outputs=kept).check_free(request.inputs))
+    replace(files, outputs=kept).check_free(request.inputs)
     data = read_table(request.data, id_column=request.id_column, as_columns=True)
     screen.note(*data.notes)
     pairs, reasons = read_listed(Path(request.pairs), data)

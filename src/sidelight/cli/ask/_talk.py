@@ -14,6 +14,7 @@ from sidelight.cli._screen import Screen, plain_text
 from sidelight.cli.ask._dialogue import HELP, Dialogue
 from sidelight.constraints import Constraints
 from sidelight.jobs import AskRequest
+from sidelight.jobs.inner import replaced_notes
 
 ENDINGS = {
     "quit": "",
@@ -67,7 +68,9 @@ def talk(
         )
         ended = dialogue.run()
         path = kept["constraints"]
+        old = {"constraints": path} if path.is_file() else {}
         answers.constraints.write(path, spreadsheet_safe=files.spreadsheet_safe)
+        screen.note(*replaced_notes(old, kept))
         console.print(f"\n{ENDINGS[ended]}{dialogue.tally()} Written: {plain_text(path)}")
         return {
             "ended": ended,

@@ -25,6 +25,8 @@ DAMPED: dict[str, Callable[[Array], Array]] = {
 
 #: Seeds whose cosines with all others are found at a time.
 SEEDS_AT_ONCE = 512
+#: Documents whose cosines with the seeds of their own are found at a time.
+DOCUMENTS_AT_ONCE = 16384
 
 
 def as_documents(rows: Any) -> sparse.csr_array:
@@ -103,6 +105,19 @@ def joined_components(seeds: sparse.csr_array, threshold: float) -> tuple[int, I
     graph = sparse.coo_array((np.ones(len(first), dtype=np.int8), (first, second)), (n, n))
     n_components, component = connected_components(graph, directed=False)
     return int(n_components), component.astype(np.int64)
+
+
+def cosines_with(
+    documents: sparse.csr_array, seeds: sparse.csr_array, labels: IntArray
+) -> FloatArray:
+    """Cosine of every document with the seed that its label names; ``seeds`` have unit length."""
+    cosines = np.empty(len(labels))
+    for start in range(0, len(labels), DOCUMENTS_AT_ONCE):
+        block = slice(start, start + DOCUMENTS_AT_ONCE)
+        shared = documents[block].multiply(seeds[labels[block]])
+        lengths = _lengths(documents[block])
+        cosines[block] = np.asarray(shared.sum(axis=1), dtype=np.float64).reshape(-1) / lengths
+    return np.minimum(cosines, 1.0)
 
 
 def nearest(documents: sparse.csr_array, seeds: sparse.csr_array) -> tuple[IntArray, FloatArray]:

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from sidelight._typing import FloatArray, IntArray
 from sidelight.cluster.categories._documents import (
+    cosines_with,
     joined_components,
     nearest,
     project,
@@ -83,19 +84,25 @@ class CategoryPass:
 
 
 class Passes:
-    """Constants of a fit: the documents, and the thresholds."""
+    """Constants of a fit: the documents, and the thresholds.
+
+    Documents stay in the category of the class that ``held`` names, as long as there is one; the
+    others, -1, go to the nearest seed.
+    """
 
     def __init__(
         self,
         documents: sparse.csr_array,
         damped: sparse.csr_array,
         *,
+        held: IntArray,
         merge_threshold: float,
         min_documents: int,
         outlier_threshold: float,
     ) -> None:
         self._documents = documents
         self._damped = damped
+        self._held = held
         self._merge_threshold = merge_threshold
         self._min_documents = min_documents
         self._outlier_threshold = outlier_threshold
@@ -107,11 +114,24 @@ class Passes:
         seeds = Seeds(sums_by_label(self._damped, codes, n_classes), np.arange(n_classes))
         return seeds.keep(np.flatnonzero(np.diff(seeds.sums.indptr)))
 
+    def assign(
+        self, directions: sparse.csr_array, category: IntArray
+    ) -> tuple[IntArray, FloatArray]:
+        """Category of every document, -1 for outliers, and its cosine with that or the nearest.
+
+        A document that is left out once is left out for good.
+        """
+        labels, cosines = nearest(self._documents, directions)
+        own = np.append(category, -1)[self._held]
+        stay = np.flatnonzero((own >= 0) & (labels >= 0))
+        labels[stay] = own[stay]
+        cosines[stay] = cosines_with(self._documents[stay], directions, own[stay])
+        self._active &= (cosines >= self._outlier_threshold) | (labels < 0)
+        return np.where(self._active, labels, -1), cosines
+
     def run(self, seeds: Seeds, n_words: int) -> CategoryPass:
         """One pass: assign, project, merge and kill."""
-        labels, cosines = nearest(self._documents, unit(seeds.sums))
-        self._active &= (cosines >= self._outlier_threshold) | (labels < 0)
-        labels = np.where(self._active, labels, -1)
+        labels, cosines = self.assign(unit(seeds.sums), seeds.category)
         counts = np.bincount(labels[labels >= 0], minlength=seeds.n)
         sums = project(sums_by_label(self._damped, labels, seeds.n), n_words)
         assigned = Seeds(sums, seeds.category)

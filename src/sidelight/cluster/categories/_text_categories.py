@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
@@ -22,7 +23,7 @@ from sidelight._fit.parameters import (
 )
 from sidelight._fit.restarts import fit_progress
 from sidelight._fit.targets import check_target, read_targets
-from sidelight._typing import Array, FloatArray, IntArray
+from sidelight._typing import Array, IntArray
 from sidelight._warn import warn
 from sidelight._words import counted, setting
 from sidelight.base import Clusterer
@@ -35,6 +36,8 @@ from sidelight.cluster.categories._documents import (
     unit,
     weigh,
 )
+from sidelight.cluster.categories._filed import NEW, filed, fingerprints, look_up
+from sidelight.cluster.categories._held_out import HeldOutCheck, check_held_out
 from sidelight.cluster.categories._passes import CategoryPass, Passes, Seeds, spread
 from sidelight.cluster.categories._ranking import CategoryRanking, rank_documents
 from sidelight.constraints import Constraints
@@ -49,15 +52,21 @@ SHOWN_CLASSES = 3
 class TextCategories(Clusterer):
     """Coherent categories of documents, from classes that are roughly right (TClus).
 
-    The classes of the documents only choose the first seeds, the damped sums
-    ``s_c = Σ_{i∈c} φ(tf_i)`` of their word counts; afterwards the documents decide (Book 2009,
-    section 7.2.3). Every pass assigns documents to the seed of largest cosine
-    ``cos(s_h, φ(tf_i))``, sums the documents of every seed again, keeps the ``l`` heaviest words of
+    The classes of the documents choose the first seeds, the damped sums
+    ``s_c = Σ_{i∈c} φ(tf_i)`` of their word counts (Book 2009, section 7.2.3). Every pass assigns
+    documents to seeds, sums the documents of every seed again, keeps the ``l`` heaviest words of
     each (project), joins seeds whose cosine is above ``merge_threshold`` (merge) and deletes those
     of fewer than ``min_documents`` documents (kill). ``l`` shrinks from ``n_words`` to
-    ``n_words_final``. So classes that say the same become one category, documents that stand in
-    the wrong class move to the right one, and classes without substance disappear. A last
-    assignment to the seeds as they are makes ``predict`` of the same documents agree with
+    ``n_words_final``. So classes that say the same become one category, and classes without
+    substance disappear.
+
+    Documents move only where a held-out check supports it: naive Bayes, which has seen all
+    documents but this one, puts it into another class, and so clearly that it is more probably
+    misfiled than one of the documents that stand at the border of their class. Where classes are
+    right, hardly any document moves. As published, the documents go to the seed of largest cosine
+    ``cos(s_h, φ(tf_i))`` in every pass, which finds the topics of drawn documents but moves a third
+    of real ones whose classes are right. Documents without a class, and those of deleted
+    categories, always go to the nearest seed. ``predict`` of the same documents agrees with
     ``labels_``. Read more in the :doc:`user guide </cluster/categories>`.
 
     Parameters
@@ -90,6 +99,8 @@ class TextCategories(Clusterer):
         categories has.
     max_iter : int >= 1, default=100
         Largest number of passes.
+    variant : {"default", "published"}, default="default"
+        ``"published"``: as in the source, the nearest seed decides about every document.
 
     Attributes
     ----------
@@ -108,7 +119,22 @@ class TextCategories(Clusterer):
     constituents_ : ndarray of int, shape (n_categories, n_classes)
         Number of documents of every given class in every category.
     moved_ : ndarray of int, shape (n_moved,)
-        Positions of the documents whose category does not come from the class that they had.
+        Positions of the documents whose category does not come from the class that they had, those
+        that the held-out check supports most first.
+    move_margins_ : ndarray of shape (n_moved,)
+        How clear every move is: share of the documents of its new class that differ less from the
+        old one. NaN where the held-out check would not move the document there.
+    move_support_ : ndarray of shape (n_moved,)
+        Estimated probability that a document with this margin is misfiled; NaN likewise.
+    held_out_ : ndarray of int32, shape (n_samples,)
+        Category into which naive Bayes puts every document without having seen it; -1 for documents
+        without words.
+    held_out_agreement_ : float
+        Share of the documents with a class that ``held_out_`` has in the category of their class.
+    wrong_share_ : float
+        Estimated share of the documents with a class that are misfiled.
+    indistinct_ : list of ndarray
+        Pairs of classes that naive Bayes takes for each other too often to tell who is misfiled.
     merged_ : list of ndarray
         Classes that became one category, an array for each such category.
     killed_ : ndarray
@@ -157,6 +183,7 @@ class TextCategories(Clusterer):
     use_idf: bool = False
     domination_threshold: NonNegative = 0.025
     max_iter: Count = 100
+    variant: Literal["default", "published"] = "default"
     verbose: Verbosity = 0
 
     #: A ``y`` that labels every document is what the seeds are made of.
@@ -201,23 +228,30 @@ class TextCategories(Clusterer):
         documents = self._check_counts(rows)
         codes, self.classes_ = read_targets(y, known, type(self).__name__, pass_on=False)
         self.idf_ = inverse_frequencies(documents) if self.use_idf else None
-        damped = weigh(damp(documents, self.damping), self.idf_)
+        plain = damp(documents, self.damping)
+        check = check_held_out(plain, codes, len(self.classes_))
+        published = self.variant == "published"
+        held = np.full(len(codes), -1) if published else check.tidied
+        damped = weigh(plain, self.idf_)
         compared = damped if self.damp_documents else weigh(documents, self.idf_)
         passes = Passes(
             compared,
             damped,
+            held=held,
             merge_threshold=self.merge_threshold,
             min_documents=self.min_documents,
             outlier_threshold=self.outlier_threshold,
         )
-        start = passes.start(codes, len(self.classes_))
+        start = passes.start(codes if published else held, len(self.classes_))
         if start.n == 0:
             raise SidelightError(
                 "No labeled document has a word: count words, or keep more of them."
             )
         done, self.converged_ = self._run(passes, start)
         self._set_seeds(done[-1].seeds, rows.dtype)
-        self._set_labels(compared, codes, known, done)
+        self._set_labels(passes, check, done)
+        self._filed_prints, self._filed_labels = filed(fingerprints(documents), self.labels_)
+        self._compare_with(known)
         return self
 
     def _validate_knowledge(
@@ -304,15 +338,9 @@ class TextCategories(Clusterer):
         ]
         self.category_names_ = np.array(names, dtype=str)
 
-    def _set_labels(
-        self,
-        documents: sparse.csr_array,
-        codes: IntArray,
-        known: Constraints,
-        done: list[CategoryPass],
-    ) -> None:
+    def _set_labels(self, passes: Passes, check: HeldOutCheck, done: list[CategoryPass]) -> None:
         """The last assignment, and what follows from it."""
-        labels, cosines = self._assign(documents)
+        labels, cosines = passes.assign(self.seeds_, self.class_category_)
         self.labels_ = labels.astype(np.int32)
         self.cosines_ = cosines.astype(self.seeds_.dtype)
         self.objective_ = spread(labels, cosines)
@@ -325,16 +353,30 @@ class TextCategories(Clusterer):
                 for name in ("n_words", "n_merged", "n_killed", "n_outliers")
             },
         }
+        codes = check.given
         labeled = (codes >= 0) & (labels >= 0)
         shape = (len(self.category_names_), len(self.classes_))
         self.constituents_ = np.zeros(shape, dtype=np.int64)
         np.add.at(self.constituents_, (labels[labeled], codes[labeled]), 1)
-        self.moved_ = np.flatnonzero(labeled & (self.class_category_[codes] != labels))
-        self._compare_with(known)
+        self._set_moves(labeled & (self.class_category_[codes] != labels), check)
 
-    def _assign(self, documents: sparse.csr_array) -> tuple[IntArray, FloatArray]:
-        labels, cosines = nearest(documents, self.seeds_)
-        return np.where(cosines >= self.outlier_threshold, labels, -1), cosines
+    def _set_moves(self, moved: npt.NDArray[np.bool_], check: HeldOutCheck) -> None:
+        """What the held-out check says about documents and moves."""
+        category_of = np.append(self.class_category_, np.int32(-1))
+        self.held_out_ = category_of[check.classes]
+        own = category_of[check.given]
+        judged = (check.given >= 0) & (check.classes >= 0)
+        same = (check.classes == check.given) | ((own >= 0) & (self.held_out_ == own))
+        self.held_out_agreement_ = float(np.mean(same[judged])) if judged.any() else 1.0
+        self.wrong_share_ = check.wrong_share
+        self.indistinct_ = [self.classes_[pair] for pair in check.indistinct]
+        rows = np.flatnonzero(moved)
+        agrees = self.held_out_[rows] == self.labels_[rows]
+        margins = np.where(agrees, check.margins[rows], np.nan)
+        support = np.where(agrees, check.support[rows], np.nan)
+        order = np.lexsort((rows, -margins, -support))  # NaN is last
+        self.moved_ = rows[order]
+        self.move_margins_, self.move_support_ = margins[order], support[order]
 
     def _n_clusters_found(self) -> int:
         return int(self.seeds_.shape[0])
@@ -352,8 +394,9 @@ class TextCategories(Clusterer):
         documents : csr_array of shape (n_samples, n_features)
             In the element type of ``X``.
         """
-        check_is_fitted(self)
-        documents = self._check_counts(self._check_rows(X, reset=False))
+        return self._compared(self._counted(X))
+
+    def _compared(self, documents: sparse.csr_array) -> sparse.csr_array:
         damped = damp(documents, self.damping) if self.damp_documents else documents
         return weigh(damped, self.idf_)
 
@@ -385,9 +428,22 @@ class TextCategories(Clusterer):
         Returns
         -------
         labels : ndarray of int32, shape (n_samples,)
-            Category of largest cosine; -1 for outliers.
+            Category of largest cosine, -1 for outliers; documents of the fit have the category that
+            they got there.
         """
-        return self._assign(self.compared_counts(X))[0].astype(np.int32)
+        documents = self._counted(X)
+        labels, cosines = nearest(self._compared(documents), self.seeds_)
+        labels = np.where(cosines >= self.outlier_threshold, labels, -1).astype(np.int32)
+        known = self._filed(documents)
+        return np.where(known == NEW, labels, known)
+
+    def _counted(self, X: Any) -> sparse.csr_array:
+        check_is_fitted(self)
+        return self._check_counts(self._check_rows(X, reset=False))
+
+    def _filed(self, documents: sparse.csr_array) -> npt.NDArray[np.int32]:
+        """Category of documents that were in the fit; of equal ones that of most."""
+        return look_up(fingerprints(documents), self._filed_prints, self._filed_labels)
 
     def rank(self, X: Any, n_categories: int = 3) -> CategoryRanking:
         """Rank the nearest categories of every document, with the reasons.
@@ -395,7 +451,8 @@ class TextCategories(Clusterer):
         Of two candidates, one dominates if its cosine is larger by at least
         ``domination_threshold``, or if it is not and the words that the other does not have fit
         better. Candidates are ranked by the number of others that they dominate, then by cosine
-        (Book 2009, section 7.2.4).
+        (Book 2009, section 7.2.4). A document of the fit has the category that it got there in
+        front, and one that was left out there has none.
 
         Parameters
         ----------
@@ -423,9 +480,11 @@ class TextCategories(Clusterer):
             raise TypeError(f"n_categories must be a whole number, got {n_categories!r}.")
         if n_categories < 1:
             raise ValueError(f"n_categories must be at least 1, got {n_categories}.")
+        documents = self._counted(X)
         return rank_documents(
-            self.compared_counts(X),
+            self._compared(documents),
             self.seeds_,
+            self._filed(documents),
             n_categories=int(n_categories),
             tau=float(self.domination_threshold),
             least=float(self.outlier_threshold),

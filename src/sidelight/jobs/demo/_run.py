@@ -10,7 +10,7 @@ from typing import Any
 from sidelight.datasets import customers_paths, example_paths
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io.inner import check_apart, check_writable, write_together
-from sidelight.jobs._outputs import check_outputs_free
+from sidelight.jobs._outputs import check_outputs_free, replaced_notes
 from sidelight.jobs._registry import run
 from sidelight.jobs._result import Result
 from sidelight.jobs.demo._request import DemoRequest
@@ -96,10 +96,11 @@ def prepare(request: DemoRequest) -> DemoRun:
         for method in METHODS
     }
     _check_copies(copies, force=request.force)
-    notes: list[str] = []
-    for method in METHODS:
-        inputs = [*copies, *copies.values()]
-        notes += check_outputs_free(inputs, force=request.force, **outputs[method])
+    inputs = [*copies, *copies.values()]
+    old = {
+        method: check_outputs_free(inputs, force=request.force, **outputs[method])
+        for method in METHODS
+    }
     write_together({copy: _copier(path) for copy, path in copies.items()})
     facts = {}
     for method in METHODS:
@@ -107,6 +108,7 @@ def prepare(request: DemoRequest) -> DemoRun:
         written = found.write(**outputs[method])
         paths = {kind: str(path) for kind, path in written.items()}
         facts[method] = {"command": "cluster", **found.facts(), "outputs": paths}
+    notes = [note for method in METHODS for note in replaced_notes(old[method], outputs[method])]
     return DemoRun(folder, files, facts, tuple(notes))
 
 

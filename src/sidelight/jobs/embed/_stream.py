@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import counted, set_by, worded
 from sidelight.constraints import Constraints
+from sidelight.engine.inner import SQUARED
 from sidelight.exceptions import (
     EmbeddingWarning,
     InvalidRequest,
@@ -38,12 +39,21 @@ START = 100
 #: Stands for the file of rows that come through a pipe.
 STANDARD_INPUT = Path("standard input")
 DEFAULT = "incremental-isomap"
+#: Numbers beyond it cannot be squared, as they came or as they are scaled.
+LARGEST = SQUARED[8].largest
 #: Rows that are left out are told one by one so often, then only counted.
 MAX_TOLD = 5
 #: Part of the first rows of a column that have to be numbers.
 NUMBERS = 0.5
 #: Endings of files that hold a row in each line.
 LINES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson")
+
+
+class _Row(NamedTuple):
+    """A row as it came, by the names of the columns, and the numbers that are mapped."""
+
+    values: dict[str, Any]
+    numbers: Array
 
 
 class MapStream:
@@ -162,7 +172,8 @@ class MapStream:
         notes = list(self.notes)
         if self.n_left_out > MAX_TOLD:
             notes.append(
-                f"{counted(self.n_left_out, 'row')} were left out, since a value is no number."
+                f"{counted(self.n_left_out, 'row')} were left out, since a value is no number, or "
+                "one that is too large."
             )
         ids = np.array(self._ids) if self._ids and self._id_column is not None else None
         data = Table(
@@ -217,12 +228,9 @@ class MapStream:
     def _begin(
         self, records: Records, first: Sequence[tuple[int, list[Any]]]
     ) -> Iterator[tuple[Any, Array]]:
-        ids, raw = [], []
-        for line, values in first:
-            row = self._read(records, values, line)
-            if row is not None:
-                ids.append(row[0])
-                raw.append(row[1])
+        read = [(line, self._read(records, values, line)) for line, values in first]
+        usable = [(line, row) for line, row in read if row is not None]
+        raw = [row.numbers for _, row in usable]
         if not raw:
             raise SidelightError(
                 f"None of the first {counted(len(first), 'row')} has numbers in all columns "
@@ -237,7 +245,12 @@ class MapStream:
                 f"differ: {worded('start=', '--start')} takes more of them."
             )
         self._fit_scale(block)
+        too_large = self._too_large(block).any(axis=0)
+        if too_large.any():
+            name = self._names[int(np.flatnonzero(too_large)[0])]
+            raise SidelightError(f"The numbers of the column {name!r} are too large to be scaled.")
         places = self._feed(block)
+        ids = [self._keep(row, line) for line, row in usable]
         self.growth.n_start = len(block)
         if self.keep:
             self.growth.record(self.n_rows, self.estimator)
@@ -248,35 +261,56 @@ class MapStream:
         if row is None:
             return
         start = time.perf_counter()
-        (place,) = self._feed(row[1][None])
+        try:
+            (place,) = self._feed(row.numbers[None])
+        except SidelightError as problem:
+            raise records.wrong(f"ends the stream: {str(problem).removesuffix('.')}") from problem
+        row_id = self._keep(row, records.line)
         if self.keep:
             self.growth.seconds.append(time.perf_counter() - start)
             self.growth.record(self.n_rows, self.estimator)
-        yield row[0], place
+        yield row_id, place
 
-    def _read(self, records: Records, values: list[Any], line: int) -> tuple[Any, Array] | None:
-        """Id and numbers of a row; None, with a note, if a value is no number."""
+    def _read(self, records: Records, values: list[Any], line: int) -> _Row | None:
+        """Values and numbers of a row; None, with a warning, if it cannot be used."""
         by_name = dict(zip(records.columns, values, strict=True))
-        row = np.array([records.number(by_name[name]) for name in self._names])
-        if np.isnan(row).any():
-            name = self._names[int(np.flatnonzero(np.isnan(row))[0])]
-            self.n_left_out += 1
-            if self.n_left_out <= MAX_TOLD:
-                warn(
-                    f"Line {line:,} of {records.name} is left out: {by_name[name]!r} in the column "
-                    f"{name!r} is no number.",
-                    PreparationWarning,
-                )
-            return None
-        row_id = self._n_read if self._id_column is None else _plain_id(by_name[self._id_column])
+        numbers = np.array([records.number(by_name[name]) for name in self._names])
+        for unusable, reason in (
+            (np.isnan(numbers), "no number"),
+            (self._too_large(numbers[None])[0], "too large to be computed with"),
+        ):
+            if unusable.any():
+                name = self._names[int(np.flatnonzero(unusable)[0])]
+                self._leave_out(f"Line {line:,} of {records.name}", name, by_name[name], reason)
+                return None
+        return _Row(by_name, numbers)
+
+    def _too_large(self, raw: Array) -> Array:
+        """Which numbers of rows have no square, as they came or scaled."""
+        too_large: Array = ~(np.maximum(np.abs(raw), np.abs(self._scaled(raw))) <= LARGEST)
+        return too_large
+
+    def _leave_out(self, line: str, column: str, value: Any, reason: str) -> None:
+        """Count a row that cannot be used, and warn about the first of them."""
+        self.n_left_out += 1
+        if self.n_left_out <= MAX_TOLD:
+            warn(
+                f"{line} is left out: {value!r} in the column {column!r} is {reason}.",
+                PreparationWarning,
+            )
+
+    def _keep(self, row: _Row, line: int) -> Any:
+        """Keep what the result shows of a row, and return its id."""
+        column = self._id_column
+        row_id = self._n_read if column is None else _plain_id(row.values[column])
         if self.keep:
             self._tell_of_repetition(row_id, line)
-            self._rows.append(row)
+            self._rows.append(row.numbers)
             self._ids.append(row_id)
             if self.request.color is not None:
-                self._colors.append(by_name[self.request.color])
+                self._colors.append(row.values[self.request.color])
         self._n_read += 1
-        return row_id, row
+        return row_id
 
     def _tell_of_repetition(self, row_id: Any, line: int) -> None:
         """Note once that an id came again."""
@@ -364,9 +398,6 @@ class MapStream:
         """Add rows to the map and return their coordinates."""
         start = time.perf_counter()
         X = self._scaled(raw)
-        if not np.isfinite(X).all():
-            name = self._names[int(np.argwhere(~np.isfinite(X))[0, 1])]
-            raise SidelightError(f"The numbers of the column {name!r} are too large to be scaled.")
         with warnings.catch_warnings(record=True) as caught, set_by(self.method.options):
             warnings.simplefilter("always")
             if self.n_rows:

@@ -9,8 +9,8 @@ from sidelight._kernels.cluster.categories.seeds import score_seeds
 from sidelight._typing import Array
 
 #: Why a candidate stands before the next one: nothing follows, its cosine is larger, the words that
-#: only it has fit better, it dominates more of the other candidates.
-LAST, BY_COSINE, BY_OWN_WORDS, BY_OTHERS = 0, 1, 2, 3
+#: only it has fit better, it dominates more of the other candidates, the document is filed there.
+LAST, BY_COSINE, BY_OWN_WORDS, BY_OTHERS, FILED = 0, 1, 2, 3, 4
 
 
 @kernel
@@ -82,6 +82,30 @@ def candidates_of(
 
 
 @kernel
+def add_candidate(
+    category: int, cosine: float, n_found: int, categories: Array, cosines: Array
+) -> int:
+    """Add a category to the candidates, in the place of the last where all are taken."""
+    for place in range(n_found):
+        if categories[place] == category:
+            return n_found
+    n_found = min(n_found + 1, len(categories))
+    categories[n_found - 1], cosines[n_found - 1] = category, cosine
+    return n_found
+
+
+@kernel
+def put_first(category: int, categories: Array, order: Array) -> None:
+    """Put the candidate of a category in front of the others."""
+    for place in range(len(order)):
+        if categories[order[place]] == category:
+            first = order[place]
+            for later in range(place, 0, -1):
+                order[later] = order[later - 1]
+            order[0] = first
+
+
+@kernel
 def dominates(mine: float, other: float, my_own: float, its_own: float, tau: float) -> bool:
     """Whether a candidate dominates another, by cosines and by cosines of own words."""
     ahead = mine - other
@@ -102,6 +126,7 @@ def rank_categories(
     n_words: int,
     tau: float,
     least: float,
+    filed: Array,
     categories: Array,
     cosines: Array,
     dominated: Array,
@@ -112,7 +137,8 @@ def rank_categories(
     """Rank the candidates of every document by how many others they dominate, then by cosine.
 
     ``starts``, ``seeds``, ``weights`` are the seeds by column, ``row_starts``, ``row_words``,
-    ``row_weights`` by row. The last six arrays are filled: category, cosine, number of dominated
+    ``row_weights`` by row. ``filed`` has the category that is to stand first, if it is not negative.
+    The last six arrays are filled: category, cosine, number of dominated
     candidates, reason and telling words of every place, and the category of largest cosine.
     """
     most = categories.shape[1]
@@ -131,6 +157,8 @@ def rank_categories(
         length = score_seeds(words, counts, starts, seeds, weights, scores)
         n_found = candidates_of(scores, length, least, found, near)
         nearest[i] = found[0] if n_found else -1
+        if filed[i] >= 0:
+            n_found = add_candidate(filed[i], scores[filed[i]] / length, n_found, found, near)
         categories[i], cosines[i], dominated[i] = -1, 0.0, 0
         reasons[i], telling[i] = LAST, -1
         for place in range(len(words)):
@@ -155,6 +183,8 @@ def rank_categories(
                 order[rank] = order[rank - 1]
                 rank -= 1
             order[rank] = a
+        if filed[i] >= 0:
+            put_first(filed[i], found, order[:n_found])
         # The reason for a place is how its candidate stands to the next one.
         for rank in range(n_found):
             a = order[rank]
@@ -165,7 +195,9 @@ def rank_categories(
             if rank + 1 < n_found:
                 b = order[rank + 1]
                 ahead = near[a] - near[b]
-                if np.abs(ahead) < tau and own[a, b] > own[b, a]:
+                if filed[i] == found[a]:
+                    reasons[i, rank] = FILED
+                elif np.abs(ahead) < tau and own[a, b] > own[b, a]:
                     reasons[i, rank] = BY_OWN_WORDS
                     without = row_words[row_starts[found[b]] : row_starts[found[b] + 1]]
                 elif ahead >= tau or wins[a] == wins[b]:

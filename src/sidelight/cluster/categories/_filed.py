@@ -1,0 +1,49 @@
+"""Memory of the documents of a fit: a number for each, and the category that it got."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from sidelight._typing import IntArray
+
+Prints = npt.NDArray[np.uint64]
+
+#: Category of a document that was not in the fit.
+NEW = -2
+
+
+def fingerprints(documents: sparse.csr_array) -> Prints:
+    """A number of 64 bits for the counts of every document, the same for the same counts.
+
+    The sum over the words of a document of a mixture of word and count.
+    """
+    counts = documents.data.astype(np.float64).view(np.uint64)
+    mixed = _mixed(_mixed(documents.indices.astype(np.uint64) + np.uint64(1)) ^ counts)
+    sums = np.append(np.uint64(0), np.cumsum(mixed, dtype=np.uint64))
+    found: Prints = sums[documents.indptr[1:]] - sums[documents.indptr[:-1]]  # modulo 2 ** 64
+    return found
+
+
+def _mixed(values: Prints) -> Prints:
+    """Numbers in which every bit depends on all bits (the last step of SplitMix64)."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+def filed(prints: Prints, labels: IntArray) -> tuple[Prints, npt.NDArray[np.int32]]:
+    """Different fingerprints, ascending, and the category that most documents of each have."""
+    pairs, counts = np.unique(
+        np.rec.fromarrays([prints, labels.astype(np.int64)]), return_counts=True
+    )
+    order = np.lexsort((pairs.f1, -counts, pairs.f0))
+    found, first = np.unique(pairs.f0[order], return_index=True)
+    return found, pairs.f1[order][first].astype(np.int32)
+
+
+def look_up(prints: Prints, known: Prints, labels: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """Category of every fingerprint; :data:`NEW` for those that are not known."""
+    place = np.minimum(np.searchsorted(known, prints), len(known) - 1)
+    return np.where(known[place] == prints, labels[place], np.int32(NEW))
