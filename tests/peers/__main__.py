@@ -44,7 +44,7 @@ REASONS = (
     (r"DID NOT RAISE", "accepted here"),
     (r"DID NOT WARN", "no such warning here"),
     (r"Regex pattern did not match", "said in other words"),
-    (r"InvalidParameter", "another range or other values"),
+    (r"InvalidParameter: (\w+) ", "{} takes other values"),
 )
 
 

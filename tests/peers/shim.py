@@ -71,7 +71,9 @@ def _label_graph(given: dict[str, Any]) -> dict[str, Any]:
     return {"graph": kernel} | given
 
 
-def _euclidean(given: dict[str, Any]) -> dict[str, Any]:
+def _neighborhood(given: dict[str, Any]) -> dict[str, Any]:
+    if given.get("n_neighbors", 1) is None:  # theirs asks for one of both, here a radius wins
+        del given["n_neighbors"]
     if given.pop("p", 2) == 2 and given.get("metric") == "minkowski":
         given["metric"] = "euclidean"
     return given
@@ -90,7 +92,7 @@ VALUES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "cluster.SpectralClustering": _similarity_graph,
     "semi_supervised.LabelPropagation": _label_graph,
     "semi_supervised.LabelSpreading": _label_graph,
-    "manifold.Isomap": _euclidean,
+    "manifold.Isomap": _neighborhood,
     "decomposition.KernelPCA": _kernel,
 }
 
