@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,9 @@ from sidelight.graphs import degrees
 
 #: Up to this many unlabeled rows a dense factorization is faster than iterations, and exact.
 DENSE_ROWS = 600
+
+#: Residual, and steps, of solutions from which shares are estimated only.
+ROUGH, ROUGH_STEPS = 1e-4, 500
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,17 @@ class Dirichlet:
 
     def _state(self, x: Array, energy: float, residual: float) -> HarmonicState:
         return HarmonicState(x / self.root_degree[:, None], energy, residual)
+
+
+def solve_roughly(problem: Dirichlet) -> Array:
+    """Distributions of the unlabeled rows, to an accuracy that shares of classes need."""
+    last = problem.solve_densely() if len(problem.unlabeled) <= DENSE_ROWS else None
+    if last is None:
+        for last in itertools.islice(problem.iterate(), ROUGH_STEPS):
+            if last.residual <= ROUGH:
+                break
+    assert last is not None
+    return as_distributions(last.distributions, problem.shares)
 
 
 def as_distributions(values: Array, shares: Array) -> Array:
