@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import KW_ONLY
-from typing import Any
-
 import numpy as np
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
-from sidelight._fit.parameters import Count, FinitePositive, Verbosity, estimator
-from sidelight._progress import fit_progress
+from sidelight._fit.parameters import estimator
 from sidelight._typing import Array, IntArray
-from sidelight._warn import warn
-from sidelight._words import setting
 from sidelight.constraints import Constraints
-from sidelight.semi_supervised._core._class_shares import BalancedClassifier, FreeClassShares
-from sidelight.semi_supervised.graph._base import _DistributionClassifier
-from sidelight.semi_supervised.graph._harmonic_solve import (
-    DENSE_ROWS,
-    Dirichlet,
-    HarmonicState,
-    as_distributions,
-)
-from sidelight.semi_supervised.graph._shares import (
-    choose_power,
-    estimate_shares,
-    match_shares,
-)
+from sidelight.semi_supervised.graph._harmonic_solve import Dirichlet, solve_roughly
+from sidelight.semi_supervised.graph._solved import _SolvedClassifier
 from sidelight.tags import own_tags
 
 
 @estimator
-class HarmonicClassifier(BalancedClassifier, _DistributionClassifier):
+class HarmonicClassifier(_SolvedClassifier):
     """Classes that change as little as possible along the edges of a graph.
 
     Minimizes ``E(f) = ½ Σ_ij w_ij ‖f_i - f_j‖² = Σ_c f_c'(D - W) f_c`` over distributions ``f_i``
@@ -109,12 +90,6 @@ class HarmonicClassifier(BalancedClassifier, _DistributionClassifier):
     ['low', 'high']
     """
 
-    _: KW_ONLY
-    class_shares: FreeClassShares = "auto"
-    max_iter: Count = 5000
-    tol: FinitePositive = 1e-8
-    verbose: Verbosity = 0
-
     _own_tags = own_tags(
         summary="classes that change least along the edges of a graph of neighbors",
         source="Zhu, Ghahramani, Lafferty 2003; Mallapragada 2010, section 2.3.1",
@@ -122,10 +97,6 @@ class HarmonicClassifier(BalancedClassifier, _DistributionClassifier):
         sparse=True,
         monotone=True,
     )
-
-    def _learn(self, rows: Any, labels: IntArray, known: Constraints) -> None:
-        super()._learn(rows, labels, known)
-        self.label_distributions_ = self._values
 
     def _spread(self, W: sparse.csr_array, labels: IntArray, known: Constraints) -> Array:
         n_classes = len(self.classes_)
@@ -137,49 +108,5 @@ class HarmonicClassifier(BalancedClassifier, _DistributionClassifier):
         values[problem.unlabeled] = self._calibrated(unlabeled, W, labels)
         return values
 
-    def _calibrated(self, values: Array, W: sparse.csr_array, labels: IntArray) -> Array:
-        """Probabilities of the unlabeled rows, with the shares that are asked for."""
-        n_classes = values.shape[1]
-        self.class_factors_, self.sharpness_ = np.ones(n_classes), 1.0
-        shares = self._given_shares(labels)
-        if not len(values):
-            self.class_shares_ = np.bincount(labels, minlength=n_classes) / len(labels)
-        elif isinstance(self.class_shares, str) and self.class_shares == "free":
-            self.class_shares_ = values.mean(axis=0)
-        else:
-            self.class_shares_ = estimate_shares(values, labels) if shares is None else shares
-            self.sharpness_ = choose_power(W, labels, self.class_shares_)
-            values, self.class_factors_ = match_shares(values, self.class_shares_, self.sharpness_)
-        return values
-
-    def _solve(self, problem: Dirichlet) -> Array:
-        """Distributions of the unlabeled rows, and what every fit reports."""
-        n_unlabeled = len(problem.unlabeled)
-        exact = problem.solve_densely() if n_unlabeled <= DENSE_ROWS else None
-        if exact is None:
-            last = self._iterate(problem)
-        else:
-            last, self.history_ = exact, np.array([exact.energy])
-        self.objective_ = last.energy
-        self.n_iter_ = len(self.history_)
-        self.converged_ = last.residual <= self.tol
-        return as_distributions(last.distributions, problem.shares)
-
-    def _iterate(self, problem: Dirichlet) -> HarmonicState:
-        """Conjugate gradients until the residual is small; warns where it stays larger."""
-        energies: list[float] = []
-        with fit_progress(type(self).__name__, self.max_iter, verbose=self.verbose) as progress:
-            for last in itertools.islice(problem.iterate(), self.max_iter):
-                energies.append(last.energy)
-                progress.step(last.energy)
-                if last.residual <= self.tol:
-                    break
-        self.history_ = np.array(energies)
-        if last.residual > self.tol and not progress.interrupted:
-            warn(
-                f"The harmonic function was found to a residual of {last.residual:.0e} only in "
-                f"{len(energies):,} steps ({setting('max_iter', self.max_iter)}); classes of rows "
-                "between labels may be wrong. Allow more steps, or join more neighbors.",
-                ConvergenceWarning,
-            )
-        return last
+    def _spread_roughly(self, W: sparse.csr_array, labels: IntArray) -> Array:
+        return solve_roughly(Dirichlet(W, labels, len(self.classes_)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy import sparse
 
@@ -84,12 +86,18 @@ def match_shares(
     return p, np.exp(offsets)
 
 
-def choose_power(W: sparse.csr_array, labels: IntArray, shares: Array) -> float:
-    """Power of the harmonic function at which it predicts held-out labels best.
+def choose_power(
+    W: sparse.csr_array,
+    labels: IntArray,
+    shares: Array,
+    spread: Callable[[sparse.csr_array, IntArray], Array],
+) -> float:
+    """Power of the values of rows at which they predict held-out labels best.
 
     Harmonic functions are too flat far from labels: the walk that defines them forgets where it
     began. By how much depends on the graph, which the labels tell: parts of them are held out, and
-    the power has the least log loss on these, near 2 where there are few.
+    the power has the least log loss on these, near 2 where there are few. ``spread(W, labels)``
+    returns the values of the unlabeled rows of a graph.
     """
     loss = PRIOR_WEIGHT * np.log(POWERS / USUAL_POWER) ** 2
     for fewer, held_out in _folds(labels):
@@ -99,8 +107,7 @@ def choose_power(W: sparse.csr_array, labels: IntArray, shares: Array) -> float:
         if not len(held_out):
             continue
         part = W if not lost.any() else sparse.csr_array(W[rows][:, rows])
-        problem = Dirichlet(part, fewer[rows], len(shares))
-        values, places = solve_roughly(problem), rows[problem.unlabeled]
+        values, places = spread(part, fewer[rows]), rows[fewer[rows] < 0]
         at = np.searchsorted(places, held_out)
         some = np.union1d(np.linspace(0, len(places) - 1, FEW_ROWS).astype(np.int64), at)
         at = np.searchsorted(some, at)
