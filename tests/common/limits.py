@@ -422,7 +422,7 @@ limit(
     LabelSpreadingClassifier,
     "with free shares it is scikit-learn's label spreading on the same graph",
     lambda X, y: (
-        LabelSpreadingClassifier(graph=wide, alpha=0.7, class_shares="free")
+        LabelSpreadingClassifier(graph=wide, neighbor_share=0.7, class_shares="free")
         .fit(X, some(y))
         .predict_proba(X + 0.1)
     ),

@@ -19,7 +19,7 @@ def test_it_is_the_published_formula(alpha: float) -> None:
     Y = np.zeros((12, 3))
     Y[labels >= 0, labels[labels >= 0]] = 1
     F = (1 - alpha) * np.linalg.solve(np.eye(12) - alpha * S, Y)
-    model = LabelSpreadingClassifier(graph="precomputed", alpha=alpha, class_shares="free")
+    model = LabelSpreadingClassifier(graph="precomputed", neighbor_share=alpha, class_shares="free")
     model.fit(W, labels)
     np.testing.assert_allclose(
         model.label_distributions_, F / F.sum(axis=1, keepdims=True), atol=1e-10

@@ -67,39 +67,6 @@ def test_more_eigenvectors_than_rows_are_all_but_one() -> None:
     assert len(model.eigenvalues_) == 29
 
 
-# --- what it is made of ---
-
-
-def symmetric(d: int, rng: np.random.Generator) -> np.ndarray:
-    A = rng.normal(size=(d, d))
-    return A @ A.T + np.diag(rng.uniform(0, 2, d))
-
-
-@settings(deadline=None, max_examples=40)
-@given(st.integers(1, 7), st.integers(0, 10**6), st.floats(-3, 3))
-def test_secular_equation_finds_the_minimum_on_the_sphere(d: int, seed: int, size: float) -> None:
-    rng = np.random.default_rng(seed)
-    G, b, r2 = symmetric(d, rng), 10**size * rng.normal(size=d), rng.uniform(0.5, 20)
-    w = minimize_on_sphere(G, b, r2)
-    assert w @ w == pytest.approx(r2)
-    # The multiplier is at most the least eigenvalue: this proves the global minimum.
-    multiplier = w @ (G @ w - b) / r2
-    scale = np.abs(G).max() * np.sqrt(r2) + np.abs(b).max()
-    np.testing.assert_allclose(G @ w - multiplier * w, b, atol=1e-7 * scale)
-    assert multiplier <= np.linalg.eigvalsh(G)[0] + 1e-7 * scale
-
-
-def test_the_hard_case_has_a_minimum_too() -> None:
-    """Nothing of ``b`` along the least eigenvector, and too little elsewhere."""
-    w = minimize_on_sphere(np.diag([1.0, 3.0, 4.0]), np.array([0.0, 1.0, 0.0]), 9.0)
-    np.testing.assert_allclose(np.abs(w), [np.sqrt(9 - 0.25), 0.5, 0], atol=1e-9)
-    w = minimize_on_sphere(np.diag([1.0, 3.0]), np.array([0.0, 100.0]), 9.0)
-    np.testing.assert_allclose(w, [0, 3], atol=1e-9)
-    w = minimize_on_sphere(np.diag([2.0, 2.0, 5.0]), np.zeros(3), 4.0)
-    assert w @ w == pytest.approx(4)
-    assert w[2] == pytest.approx(0)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_it_is_the_optimum_of_a_general_solver(seed: int) -> None:
     """SLSQP on ``z`` itself, with both constraints, from several starts."""
@@ -135,6 +102,39 @@ def test_it_is_the_optimum_of_a_general_solver(seed: int) -> None:
     assert z.sum() == pytest.approx(0, abs=1e-8)
     assert z @ z == pytest.approx(n)
     np.testing.assert_allclose(z, best.x, atol=5e-3)
+
+
+# --- what it is made of ---
+
+
+def symmetric(d: int, rng: np.random.Generator) -> np.ndarray:
+    A = rng.normal(size=(d, d))
+    return A @ A.T + np.diag(rng.uniform(0, 2, d))
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(1, 7), st.integers(0, 10**6), st.floats(-3, 3))
+def test_secular_equation_finds_the_minimum_on_the_sphere(d: int, seed: int, size: float) -> None:
+    rng = np.random.default_rng(seed)
+    G, b, r2 = symmetric(d, rng), 10**size * rng.normal(size=d), rng.uniform(0.5, 20)
+    w = minimize_on_sphere(G, b, r2)
+    assert w @ w == pytest.approx(r2)
+    # The multiplier is at most the least eigenvalue: this proves the global minimum.
+    multiplier = w @ (G @ w - b) / r2
+    scale = np.abs(G).max() * np.sqrt(r2) + np.abs(b).max()
+    np.testing.assert_allclose(G @ w - multiplier * w, b, atol=1e-7 * scale)
+    assert multiplier <= np.linalg.eigvalsh(G)[0] + 1e-7 * scale
+
+
+def test_the_hard_case_has_a_minimum_too() -> None:
+    """Nothing of ``b`` along the least eigenvector, and too little elsewhere."""
+    w = minimize_on_sphere(np.diag([1.0, 3.0, 4.0]), np.array([0.0, 1.0, 0.0]), 9.0)
+    np.testing.assert_allclose(np.abs(w), [np.sqrt(9 - 0.25), 0.5, 0], atol=1e-9)
+    w = minimize_on_sphere(np.diag([1.0, 3.0]), np.array([0.0, 100.0]), 9.0)
+    np.testing.assert_allclose(w, [0, 3], atol=1e-9)
+    w = minimize_on_sphere(np.diag([2.0, 2.0, 5.0]), np.zeros(3), 4.0)
+    assert w @ w == pytest.approx(4)
+    assert w[2] == pytest.approx(0)
 
 
 def test_vectors_are_orthogonal_to_one_and_diagonalize_the_laplacian() -> None:

@@ -68,7 +68,7 @@ def _named(name: str) -> Any:
     if name == "logistic":
         from sklearn.linear_model import LogisticRegression
 
-        return LogisticRegression(max_iter=1000, tol=1e-7)  # sparse rows give what dense ones do
+        return LogisticRegression(max_iter=1000)
     if name in ("svm", "rbf-svm"):
         from sklearn.svm import SVC, LinearSVC
 

@@ -32,9 +32,10 @@ class LabelSpreadingClassifier(_SolvedClassifier):
 
     Parameters
     ----------
-    alpha : float in (0, 1), default=0.9
+    neighbor_share : float in (0, 1), default=0.9
         Share ``α`` of what rows hold that comes from their neighbors, in each step. A small one
         keeps labels near where they were given; near 1 they spread over whole parts of the graph.
+        It is ``alpha`` of scikit-learn's ``LabelSpreading``.
     class_shares : {"auto", "labels", "equal", "free"} or array, default="auto"
         Shares of the classes among the unlabeled rows; an array holds one for every class, in the
         order of ``classes_``. "labels" takes those of the labels, which is right where these were
@@ -88,7 +89,7 @@ class LabelSpreadingClassifier(_SolvedClassifier):
     """
 
     _: KW_ONLY
-    alpha: Annotated[float, Interval(0, 1, open_low=True, open_high=True)] = 0.9
+    neighbor_share: Annotated[float, Interval(0, 1, open_low=True, open_high=True)] = 0.9
 
     _own_tags = own_tags(
         summary="classes that spread over a graph of neighbors from labels that may be wrong",
@@ -99,7 +100,7 @@ class LabelSpreadingClassifier(_SolvedClassifier):
     )
 
     def _spread(self, W: sparse.csr_array, labels: IntArray, known: Constraints) -> Array:
-        values = self._solve(Spreading(W, labels, len(self.classes_), self.alpha))
+        values = self._solve(Spreading(W, labels, len(self.classes_), self.neighbor_share))
         free = labels < 0
         calibrated = self._calibrated(values[free], W, labels)
         if self.sharpness_ != 1 or np.any(self.class_factors_ != 1):
@@ -109,5 +110,5 @@ class LabelSpreadingClassifier(_SolvedClassifier):
         return values
 
     def _spread_roughly(self, W: sparse.csr_array, labels: IntArray) -> Array:
-        problem = Spreading(W, labels, len(self.classes_), self.alpha)
+        problem = Spreading(W, labels, len(self.classes_), self.neighbor_share)
         return solve_roughly(problem)[labels < 0]
