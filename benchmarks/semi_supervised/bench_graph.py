@@ -66,7 +66,7 @@ def _same_graph(n: int) -> list[Row]:
         return cls(kernel=lambda X, Y: graph, max_iter=100_000, **params).fit(X, known)
 
     def ours() -> Any:
-        return HarmonicClassifier(graph="precomputed", class_mass="free").fit(W, known)
+        return HarmonicClassifier(graph="precomputed", class_shares="free").fit(W, known)
 
     mine = ours()
     rows = []
@@ -100,7 +100,7 @@ def _same_graph(n: int) -> list[Row]:
 def _exact(W: sparse.csr_array, known: np.ndarray) -> np.ndarray:
     """The harmonic function by a dense solver, or by ours where that takes too much."""
     if len(known) > 4000:
-        strict = HarmonicClassifier(graph="precomputed", class_mass="free", tol=1e-12)
+        strict = HarmonicClassifier(graph="precomputed", class_shares="free", tol=1e-12)
         return strict.fit(W, known).label_distributions_
     labeled, free = known >= 0, known < 0
     dense = W.toarray()

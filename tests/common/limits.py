@@ -14,9 +14,12 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 from scipy.spatial.distance import pdist
+from sklearn import semi_supervised as peer
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import f_classif
 from sklearn.manifold import LocallyLinearEmbedding
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 from tests.common.models import K
 
@@ -61,6 +64,7 @@ from sidelight.mixture import (
     SoftTopographicMap,
 )
 from sidelight.privacy import Anonymizer, ExistentialKMeans
+from sidelight.semi_supervised import LabelSpreadingClassifier, SelfTrainingClassifier
 
 Side = Callable[[np.ndarray, np.ndarray], Any]
 
@@ -402,4 +406,45 @@ limit(
     "with one cluster on each side all information is lost",
     lambda X, y: InformationCoclustering(1).fit(X).objective_,
     lambda X, y: cocluster_information(X, range(len(X)), range(X.shape[1])),
+)
+
+
+def some(y: np.ndarray) -> np.ndarray:
+    """Labels of every fifth row."""
+    return np.where(np.arange(len(y)) % 5 == 0, y, -1)
+
+
+def wide(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """A kernel as scikit-learn takes it, of two blocks of rows."""
+    return np.asarray(rbf_kernel(A, B, gamma=0.02))
+
+
+limit(
+    LabelSpreadingClassifier,
+    "with free shares it is scikit-learn's label spreading on the same graph",
+    lambda X, y: (
+        LabelSpreadingClassifier(graph=wide, neighbor_share=0.7, class_shares="free")
+        .fit(X, some(y))
+        .predict_proba(X + 0.1)
+    ),
+    lambda X, y: (
+        peer.LabelSpreading(kernel=wide, alpha=0.7, max_iter=10_000, tol=1e-12)
+        .fit(X, some(y))
+        .predict_proba(X + 0.1)
+    ),
+)
+
+
+def by_both(make: Any, X: np.ndarray, y: np.ndarray) -> list[Any]:
+    """Probabilities by the threshold and by the k best."""
+    learner = GaussianNB()
+    rules = ({"threshold": 0.9}, {"criterion": "k_best", "k_best": 7})
+    return [make(learner, **rule).fit(X, some(y)).predict_proba(X) for rule in rules]
+
+
+limit(
+    SelfTrainingClassifier,
+    "without constraints it is scikit-learn's self-training",
+    lambda X, y: by_both(SelfTrainingClassifier, X, y),
+    lambda X, y: by_both(peer.SelfTrainingClassifier, X, y),
 )

@@ -231,7 +231,7 @@ def test_search_chooses_the_accurate_candidate_and_delegates() -> None:
     X, y = clouds()
     known = some(y)
     search = ConstraintSearchCV(
-        HarmonicClassifier(), {"n_neighbors": [100, 8], "class_mass": ["free"]}, random_state=0
+        HarmonicClassifier(), {"n_neighbors": [100, 8], "class_shares": ["labels"]}, random_state=0
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")

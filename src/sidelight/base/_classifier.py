@@ -105,10 +105,13 @@ class Classifier(ClassifierMixin, ConstrainedEstimator):
 
     def _set_transduction(self, rows: Any, labels: IntArray, known: Constraints) -> None:
         """Set the class of every row of the fit, and what the classes violate of what is known."""
-        predicted = self._transduced(rows)
-        classes = np.where(labels >= 0, labels, predicted)
+        classes = self._codes_of_fit(rows, labels)
         self.transduction_ = self.classes_[classes]
         self.n_violations_ = known.violations(classes).n
+
+    def _codes_of_fit(self, rows: Any, labels: IntArray) -> IntArray:
+        """Codes of the classes of the rows of the fit: the known ones, predictions elsewhere."""
+        return np.where(labels >= 0, labels, self._transduced(rows))
 
     def _transduced(self, rows: Any) -> IntArray:
         """Codes of the predicted classes of the rows of the fit."""

@@ -37,7 +37,7 @@ def seeded(cls: Any, **params: Any) -> Any:
 def test_a_row_in_the_middle_is_of_both_classes_however_small_its_weights(sigma: Any) -> None:
     """Weights below 1e-6, and those that underflow, count relative to each other."""
     X = np.array([[0.0], [0.1], [0.2], [5.1], [10.0], [10.1], [10.2]])
-    model = HarmonicClassifier(graph="full", sigma=sigma)
+    model = HarmonicClassifier(graph="full", sigma=sigma, class_shares="free")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstraintWarning)
         model.fit(X, [0, -1, 0, -1, 1, -1, 1])
@@ -50,8 +50,9 @@ def test_a_row_in_the_middle_is_of_both_classes_however_small_its_weights(sigma:
 def test_lost_weights_leave_the_limit_of_small_widths() -> None:
     """A far row takes the class of the nearer side, and the advice is about the width."""
     X = np.array([[0.0], [0.1], [0.2], [4.0], [10.0], [10.1], [10.2]])
+    model = HarmonicClassifier(graph="full", sigma=0.05, class_shares="free")
     with pytest.warns(ConstraintWarning, match="lost in rounding.*larger sigma") as told:
-        model = HarmonicClassifier(graph="full", sigma=0.05).fit(X, [0, -1, 0, -1, 1, -1, 1])
+        model.fit(X, [0, -1, 0, -1, 1, -1, 1])
     assert "n_neighbors" not in str(told[0].message)
     np.testing.assert_allclose(model.label_distributions_[3], [1, 0], atol=1e-6)
 

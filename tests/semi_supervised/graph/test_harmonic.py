@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,12 +16,12 @@ from tests.semi_supervised.graph.graphs import blobs, permuted, random_graph, so
 
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.graphs import full_graph, neighbor_graph
-from sidelight.semi_supervised import HarmonicClassifier
+from sidelight.semi_supervised import HarmonicClassifier, SpectralGraphTransducer
 from sidelight.semi_supervised.graph._harmonic_solve import Dirichlet
 
 
 def on_graph(W: np.ndarray, labels: np.ndarray, **params: object) -> HarmonicClassifier:
-    params = {"graph": "precomputed", "class_mass": "free", **params}
+    params = {"graph": "precomputed", "class_shares": "free", **params}
     return HarmonicClassifier(**params).fit(W, labels)
 
 
@@ -83,7 +84,7 @@ def test_iterations_are_told_where_they_do_not_suffice() -> None:
     assert 1 < model.n_iter_ == len(model.history_)
     assert np.all(np.diff(model.history_) <= 0)
     with pytest.warns(ConvergenceWarning, match=r"residual of .* in 3 steps \(max_iter=3\)"):
-        short = HarmonicClassifier(max_iter=3).fit(X, known)
+        short = HarmonicClassifier(max_iter=3, class_shares="labels").fit(X, known)
     assert not short.converged_
 
 
@@ -129,27 +130,96 @@ def test_order_of_rows_does_not_count() -> None:
     )
 
 
-@pytest.mark.parametrize("class_mass", ["labels", "equal"])
-def test_class_masses_have_the_shares(class_mass: str) -> None:
-    """Scaled means over the unlabeled rows; the order of rows within a class stays."""
-    X, _, known = blobs(300)
-    known[np.flatnonzero(known == 0)[1:]] = -1
-    free = HarmonicClassifier(class_mass="free").fit(X, known)
-    model = HarmonicClassifier(class_mass=class_mass).fit(X, known)
+@pytest.mark.parametrize("shares", ["labels", "equal", [0.2, 0.5, 0.3], "auto"])
+def test_probabilities_have_the_shares(shares: Any) -> None:
+    """Means over the unlabeled rows, by powers of the harmonic function and factors of classes."""
+    X, y, known = blobs(300)
+    known[np.flatnonzero(known == 0)[2:]] = -1
+    free = HarmonicClassifier(class_shares="free").fit(X, known)
+    model = HarmonicClassifier(class_shares=shares).fit(X, known)
     u = known < 0
-    counts = np.bincount(known[known >= 0]) + 10 if class_mass == "labels" else np.ones(3)
-    scaled = free.label_distributions_[u] * model.class_factors_
-    np.testing.assert_allclose(scaled.mean(axis=0), counts / counts.sum())
-    np.testing.assert_allclose(
-        model.label_distributions_[u], scaled / scaled.sum(axis=1, keepdims=True)
-    )
+    counts = np.bincount(known[known >= 0])
+    wanted = {"labels": counts / counts.sum(), "equal": np.ones(3) / 3}
+    expected = model.class_shares_ if shares == "auto" else wanted.get(str(shares), shares)
+    p = model.label_distributions_[u]
+    np.testing.assert_allclose(p.mean(axis=0), expected, atol=1e-6)
+    np.testing.assert_allclose(model.class_shares_, expected)
+    powers = free.label_distributions_[u] ** model.sharpness_ * model.class_factors_
+    np.testing.assert_allclose(p, powers / powers.sum(axis=1, keepdims=True), atol=1e-9)
     np.testing.assert_array_equal(free.class_factors_, 1)
+    assert free.sharpness_ == 1
+    if shares == "auto":
+        np.testing.assert_allclose(model.class_shares_, np.bincount(y) / 300, atol=0.1)
+
+
+def clouds(seed: int, apart: float = 1.7) -> tuple[np.ndarray, np.ndarray, np.random.Generator]:
+    """Two clouds that overlap a little, the second of which has 12 % of the rows."""
+    rng = np.random.default_rng(seed)
+    y = (np.arange(500) < 60).astype(int)
+    return rng.normal(size=(500, 4)) + apart * y[:, None], y, rng
+
+
+@pytest.mark.parametrize("cls", [HarmonicClassifier, SpectralGraphTransducer])
+def test_a_small_class_keeps_its_size(cls: Any) -> None:
+    """A class of 12 % with 40 labels drawn at random; ten more labels of each would make 25 %."""
+    shares, means = [], []
+    for seed in range(5):
+        X, y, rng = clouds(seed)
+        known = np.full(500, -1)
+        drawn = rng.permutation(500)[:40]
+        known[drawn] = y[drawn]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = cls().fit(X, known)
+        shares.append(np.mean(model.transduction_[known < 0] == 1))
+        means.append(model.class_shares_[1])
+        if cls is HarmonicClassifier:
+            mean = model.label_distributions_[known < 0, 1].mean()
+            assert mean == pytest.approx(means[-1])
+    assert np.abs(np.mean(shares) - 0.12) < 0.02
+    assert np.abs(np.mean(means) - 0.12) < 0.02
+
+
+@pytest.mark.parametrize("cls", [HarmonicClassifier, SpectralGraphTransducer])
+def test_labels_that_are_no_random_sample_are_told(cls: Any) -> None:
+    X, y, rng = clouds(0, apart=2.5)
+    known = np.full(500, -1)
+    for code in (0, 1):
+        known[rng.permutation(np.flatnonzero(y == code))[:20]] = code
+    with pytest.warns(
+        ConstraintWarning, match=r"50% of the labeled rows are of class .*class_shar"
+    ):
+        model = cls().fit(X, known)
+    assert np.mean(model.transduction_ == y) > 0.93
+    assert np.abs(model.class_shares_[1] - 0.12) < 0.06
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        told = cls(class_shares=[0.88, 0.12]).fit(X, known)
+    np.testing.assert_allclose(told.class_shares_, [0.88, 0.12])
+    with pytest.raises(SidelightError, match="2 numbers above 0"):
+        cls(class_shares=[0.5, 0.4]).fit(X, known)
+
+
+def test_probabilities_are_calibrated() -> None:
+    """The log loss of unlabeled rows is below that of the harmonic function, and of rates."""
+    losses: dict[str, list[float]] = {"auto": [], "free": []}
+    for seed in range(4):
+        X, y, rng = clouds(seed)
+        known = np.full(500, -1)
+        drawn = rng.permutation(500)[:50]
+        known[drawn] = y[drawn]
+        u = known < 0
+        for shares, found in losses.items():
+            p = HarmonicClassifier(class_shares=shares).fit(X, known).label_distributions_[u]
+            found.append(-np.log(np.maximum(p[np.arange(u.sum()), y[u]], 1e-6)).mean())
+    assert np.mean(losses["auto"]) < 0.8 * np.mean(losses["free"])
+    assert np.mean(losses["auto"]) < 0.5 * -(0.12 * np.log(0.12) + 0.88 * np.log(0.88))
 
 
 def test_class_masses_help_where_labels_are_few() -> None:
     """Two wide classes with a label each: one of them takes all without."""
     right = {}
-    for class_mass in ("free", "labels"):
+    for shares in ("free", "auto"):
         found = []
         for seed in range(4):
             rng = np.random.default_rng(seed)
@@ -157,10 +227,10 @@ def test_class_masses_help_where_labels_are_few() -> None:
             X = rng.normal(size=(300, 4)) + 2.6 * y[:, None]
             known = np.full(300, -1)
             known[[0, 150]] = 0, 1
-            model = HarmonicClassifier(class_mass=class_mass).fit(X, known)
+            model = HarmonicClassifier(class_shares=shares).fit(X, known)
             found.append(np.mean(model.transduction_ == y))
-        right[class_mass] = np.mean(found)
-    assert right["labels"] > right["free"] + 0.05
+        right[shares] = np.mean(found)
+    assert right["auto"] > right["free"] + 0.03
 
 
 def test_a_part_without_labels_takes_the_class_at_its_nearest_row() -> None:
@@ -171,7 +241,7 @@ def test_a_part_without_labels_takes_the_class_at_its_nearest_row() -> None:
         with pytest.warns(
             ConstraintWarning, match=r"5 of 11 rows \(such as row 6, in 2 parts\).*shortest link"
         ):
-            model = HarmonicClassifier(1, weights=weights).fit(X, y)
+            model = HarmonicClassifier(1, weights=weights, class_shares="free").fit(X, y)
         np.testing.assert_array_equal(model.transduction_, expected)
         np.testing.assert_allclose(model.label_distributions_[3:, 1], 1)
 
@@ -220,8 +290,8 @@ def test_bad_input_is_told() -> None:
         model.predict([[1.0, -1.0, 0.0]])
     with pytest.warns(UserWarning, match="sigma=2.0 is not used"):
         HarmonicClassifier(weights="local", sigma=2.0).fit(np.eye(3), labels)
-    with pytest.raises(SidelightError, match="class_mass must be one of"):
-        HarmonicClassifier(class_mass="no").fit(np.eye(3), labels)
+    with pytest.raises(SidelightError, match="class_shares must be"):
+        HarmonicClassifier(class_shares="no").fit(np.eye(3), labels)
     with pytest.raises(SidelightError, match="joins all 15,001 rows"):
         HarmonicClassifier(graph="full").fit(
             np.zeros((15_001, 1)), np.where(np.arange(15_001) < 2, np.arange(15_001), -1)

@@ -206,6 +206,22 @@ def test_a_search_that_is_cut_short_is_told(rows):
     assert model.gap_ > 0
 
 
+def test_shares_move_the_bias():
+    X, y = make_blobs(150, centers=3, cluster_std=3.0, random_state=1)
+    labels = np.where(np.arange(150) % 5 == 0, y, -1)
+    free = labels < 0
+    plain = LapSVM().fit(X, labels)
+    np.testing.assert_allclose(
+        plain.class_shares_, np.bincount(plain.transduction_[free], minlength=3) / free.sum()
+    )
+    two = np.where(free, -1, labels == 2)
+    for share in (0.1, 0.4):
+        model = LapSVM(class_shares=[1 - share, share]).fit(X, two)
+        assert np.mean(model.transduction_[free] == 1) == pytest.approx(share, abs=0.01)
+        moved = model.decision_function(X) - LapSVM().fit(X, two).decision_function(X)
+        np.testing.assert_allclose(moved, moved[0], atol=1e-9)
+
+
 # --- what it is made of ---
 
 

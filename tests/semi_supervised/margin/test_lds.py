@@ -40,10 +40,14 @@ def test_balance_of_a_fit():
     X, y = make_moons(100, noise=0.1, random_state=0)
     labels = few_labels(y)
     labels[np.flatnonzero(y == 1)[2:5]] = 1
-    model = LowDensitySeparation().fit(X, labels)
     known = labels[labels >= 0]
-    mean = model.transduction_values_[labels < 0].mean()
-    assert mean == pytest.approx((2 * known - 1).mean(), abs=1e-8)
+    shares = ("labels", "equal", [0.3, 0.7], "auto")
+    expected = [(known == 1).mean(), 0.5, 0.7, 0.5]
+    for given, share in zip(shares, expected, strict=True):
+        model = LowDensitySeparation(class_shares=given).fit(X, labels)
+        assert model.class_shares_[1] == pytest.approx(share, abs=0.03 if given == "auto" else 1e-9)
+        mean = model.transduction_values_[labels < 0].mean()
+        assert mean == pytest.approx(2 * model.class_shares_[1] - 1, abs=1e-8)
 
 
 # ------------------------------------------------------------------ use
@@ -200,7 +204,7 @@ def test_features_have_the_products_of_the_centered_kernel(monkeypatch):
 def test_gradient_by_finite_differences():
     rng = np.random.default_rng(0)
     signs = np.concatenate([[1.0, -1.0, 1.0], np.zeros(20)])
-    problem = GradientTSVM.balanced(rng.normal(size=(23, 5)), signs)
+    problem = GradientTSVM.balanced(rng.normal(size=(23, 5)), signs, signs[signs != 0].mean())
     w = rng.normal(size=5)
     expected = [
         (problem.objective(w + e, 3.0, 0.7)[0] - problem.objective(w - e, 3.0, 0.7)[0]) / 2e-6
@@ -220,7 +224,7 @@ def test_balance(n_positive):
     signs = np.zeros(40)
     signs[:6] = -1
     signs[:n_positive] = 1
-    problem = GradientTSVM.balanced(rng.normal(size=(40, 4)) + 3, signs)
+    problem = GradientTSVM.balanced(rng.normal(size=(40, 4)) + 3, signs, signs[signs != 0].mean())
     found = descend_in_stages(problem, 10.0, 1.0, max_iter=500, tol=1e-8)
     assert found.values[6:].mean() == pytest.approx(signs[:6].mean(), abs=1e-9)
     assert found.converged

@@ -85,8 +85,8 @@ def test_the_unit_of_the_rows_does_not_matter(blobs, kernel):
 
 def test_swapping_the_classes_turns_the_signs(blobs):
     X, _, labels = blobs
-    one = TSVM(positive_share=0.4).fit(X, labels)
-    other = TSVM(positive_share=0.6).fit(X, np.where(labels < 0, -1, 1 - labels))
+    one = TSVM(class_shares=[0.6, 0.4]).fit(X, labels)
+    other = TSVM(class_shares=[0.4, 0.6]).fit(X, np.where(labels < 0, -1, 1 - labels))
     np.testing.assert_allclose(other.decision_function(X), -one.decision_function(X), atol=1e-5)
 
 
@@ -108,7 +108,7 @@ def test_unlabeled_text_helps():
     labels = np.where(np.arange(600) < 10, y, -1)
     free = labels < 0
     alone = TSVM(C_unlabeled=0.0).fit(X, labels).score(X[free], y[free])
-    model = TSVM(positive_share=0.5).fit(X, labels)
+    model = TSVM(class_shares=[0.5, 0.5]).fit(X, labels)
     assert model.score(X[free], y[free]) > alone + 0.1
 
 
@@ -126,11 +126,11 @@ def test_sparse_rows_give_what_dense_ones_do():
 def test_more_classes_are_each_against_all_others():
     X, y = make_blobs(150, centers=3, cluster_std=1.0, random_state=1)
     labels = np.where(np.arange(150) % 10 == 0, y, -1)
-    model = TSVM(positive_share=[1 / 3, 1 / 3, 1 / 3]).fit(X, labels)
+    model = TSVM(class_shares=[1 / 3, 1 / 3, 1 / 3]).fit(X, labels)
     assert model.coef_.shape == (3, 2)
     assert model.score(X, y) > 0.95
     np.testing.assert_array_equal((model.pseudo_labels_ > 0).sum(axis=0), [45, 45, 45])
-    second = TSVM(positive_share=[2 / 3, 1 / 3]).fit(X, np.where(labels < 0, -1, labels == 1))
+    second = TSVM(class_shares=[2 / 3, 1 / 3]).fit(X, np.where(labels < 0, -1, labels == 1))
     np.testing.assert_allclose(
         model.decision_function(X)[:, 1], second.decision_function(X), atol=1e-4
     )
@@ -150,12 +150,12 @@ def test_history_and_costs_go_together(blobs):
 def test_shares_that_make_no_sense(blobs):
     X, _, labels = blobs
     three = np.where(labels < 0, -1, np.arange(120) // 12 % 3)
-    with pytest.raises(SidelightError, match="one number, but there are 3 classes"):
-        TSVM(positive_share=0.5).fit(X, three)
+    with pytest.raises(SidelightError, match="3 numbers above 0"):
+        TSVM(class_shares=[0.5, 0.5]).fit(X, three)
     with pytest.raises(SidelightError, match="2 numbers above 0"):
-        TSVM(positive_share=[0.5, 0.4]).fit(X, labels)
+        TSVM(class_shares=[0.5, 0.4]).fit(X, labels)
     with pytest.raises(SidelightError, match="2 numbers above 0"):
-        TSVM(positive_share=[0.2, 0.2, 0.6]).fit(X, labels)
+        TSVM(class_shares=[0.2, 0.2, 0.6]).fit(X, labels)
 
 
 def test_a_search_that_is_cut_short_is_told(blobs):

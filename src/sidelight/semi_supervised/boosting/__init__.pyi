@@ -1,2 +1,3 @@
 from ._assemble import AssembleClassifier as AssembleClassifier
+from ._self_training import SelfTrainingClassifier as SelfTrainingClassifier
 from ._semiboost import SemiBoostClassifier as SemiBoostClassifier

@@ -1,3 +1,4 @@
 from ._harmonic import HarmonicClassifier as HarmonicClassifier
+from ._label_spreading import LabelSpreadingClassifier as LabelSpreadingClassifier
 from ._min_cut import MinCutClassifier as MinCutClassifier
 from ._spectral_transducer import SpectralGraphTransducer as SpectralGraphTransducer

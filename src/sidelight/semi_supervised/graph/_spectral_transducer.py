@@ -14,9 +14,10 @@ from sidelight._typing import Array, IntArray
 from sidelight.constraints import Constraints
 from sidelight.engine.inner import one_thread_blas
 from sidelight.graphs import smooth_eigenvectors
+from sidelight.semi_supervised._core._class_shares import BalancedClassifier, ClassShares
 from sidelight.semi_supervised.graph._base import _GraphClassifier
 from sidelight.semi_supervised.graph._secular import minimize_on_sphere
-from sidelight.semi_supervised.graph._shares import guess_shares
+from sidelight.semi_supervised.graph._shares import harmonic_shares
 from sidelight.tags import own_tags
 
 #: Eigenvalues that differ by less than this share of the largest are equal.
@@ -24,14 +25,13 @@ SAME_EIGENVALUE = 1e-6
 
 
 @estimator
-class SpectralGraphTransducer(_GraphClassifier):
+class SpectralGraphTransducer(BalancedClassifier, _GraphClassifier):
     """Smoothest balanced cut of a graph that agrees with the labels.
 
     Minimizes ``z'Lz + c (z - γ)'C(z - γ)`` over ``z`` in the space of the smoothest eigenvectors of
     the normalized Laplacian, subject to ``z'1 = 0`` and ``z'z = n``. Labeled rows have
     ``γ = sqrt(n₋/n₊)`` if they are of the class and ``-sqrt(n₊/n₋)`` if not, with the shares of the
-    labels (ten added to the count of every class: few labels say little about shares) for those of
-    all rows, and ``C`` weighs both sides the same. A row is of the class where
+    classes among all rows, and ``C`` weighs both sides the same. A row is of the class where
     ``z`` is above the middle of the two values; of several classes, each against all others, where
     ``z`` has come farthest from the one to the other. New rows take the weighted average of
     ``z`` over the nearest rows of the fit. Read more in the
@@ -47,6 +47,12 @@ class SpectralGraphTransducer(_GraphClassifier):
         ``L`` in the space of the eigenvectors: their eigenvalues, or, as published, the squares 1,
         4, 9, ... of their ranks, for which ``penalty=3200`` was published; equal eigenvalues have
         equal ranks.
+    class_shares : {"auto", "labels", "equal"} or array, default="auto"
+        Shares of the classes; an array holds one for every class, in the order of ``classes_``.
+        "labels" takes those of the labels, which is right where these were drawn at random and are
+        many. "auto" takes those of the classes that
+        :class:`~sidelight.semi_supervised.HarmonicClassifier` predicts on the same graph. Give the
+        shares where you know them: wrong ones cost accuracy.
     random_state : int or RandomState or None, default=None
         Seed or generator for the start of the search for eigenvectors; pass an int for
         reproducible results.
@@ -56,6 +62,8 @@ class SpectralGraphTransducer(_GraphClassifier):
     transduction_values_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
         ``z`` of every row of the fit, on the line where ``γ`` is 1 for the class and -1 for others;
         for two classes that of ``classes_[1]``.
+    class_shares_ : ndarray of shape (n_classes,)
+        The shares of the classes that were used.
     eigenvalues_ : ndarray of shape (n_components,)
         Eigenvalues of ``L`` on the vectors orthogonal to 1, ascending; not their ranks.
     objective_ : float
@@ -65,8 +73,8 @@ class SpectralGraphTransducer(_GraphClassifier):
     -----
     The problem is solved exactly: an eigenvalue problem of ``n_components`` dimensions and the root
     of a secular equation. Time goes into the eigenvectors, ``O(n (k + d²))`` per iteration of
-    Lanczos for ``d`` components, and memory is ``O(n (k + d))``. The classes are balanced as the
-    labels are: shares of few labels that are far from those of the classes hurt.
+    Lanczos for ``d`` components, and memory is ``O(n (k + d))``. Shares that are far
+    from those of the classes hurt.
 
     References
     ----------
@@ -86,6 +94,7 @@ class SpectralGraphTransducer(_GraphClassifier):
     n_components: Count = 80
     penalty: FinitePositive = 1.0
     spectrum: Literal["laplacian", "squares"] = "laplacian"
+    class_shares: ClassShares = "auto"
     random_state: Seed = None
 
     _own_tags = own_tags(
@@ -110,7 +119,10 @@ class SpectralGraphTransducer(_GraphClassifier):
                 energies = squared_ranks(self.eigenvalues_)
             n_classes = len(self.classes_)
             codes = [1] if n_classes == 2 else list(range(n_classes))
-            shares = guess_shares(labels, n_classes)
+            shares = self._given_shares(labels)
+            if shares is None:
+                shares = harmonic_shares(W, labels, n_classes)
+            self.class_shares_ = shares
             found = [
                 transduce(vectors, energies, labels, code, shares[code], self.penalty)
                 for code in codes

@@ -22,9 +22,11 @@ from sidelight._fit.parameters import (
 from sidelight._typing import Array, IntArray
 from sidelight._warn import warn
 from sidelight._words import setting
+from sidelight.base.inner import decided_codes
 from sidelight.constraints import Constraints
 from sidelight.engine.inner import one_thread_blas
 from sidelight.graphs import laplacian, neighbor_graph
+from sidelight.semi_supervised._core._class_shares import BalancedClassifier, ClassShares
 from sidelight.semi_supervised._core._kernel import (
     Gamma,
     Kernel,
@@ -64,7 +66,7 @@ BLOCK_ROWS = 8192
 
 
 @estimator
-class LapSVM(KernelClassifier):
+class LapSVM(BalancedClassifier, KernelClassifier):
     """Laplacian SVM: a margin on the labeled rows by a function that is smooth over all rows.
 
     Minimizes
@@ -99,6 +101,11 @@ class LapSVM(KernelClassifier):
         by conjugate gradients. Kernels other than the linear one then have ``n_components``
         columns, which approximate them (Nyström). "auto" is "primal", but for other kernels
         "dense" up to 2,000 rows.
+    class_shares : {"auto", "labels", "equal"} or array, default="auto"
+        Shares of the classes among the unlabeled rows; an array holds one for every class, in the
+        order of ``classes_``. "auto" takes those that ``f`` predicts. Others move ``b`` after
+        training, such that ``f`` of each machine is positive for the share of its class; "labels"
+        takes the shares of the labels.
     n_components : int >= 1, default=300
         Number of rows, the labeled ones among them, whose kernels "primal" approximates others by.
     max_iter : int >= 1, default=10000
@@ -119,6 +126,8 @@ class LapSVM(KernelClassifier):
         Rows of the fit whose kernels ``f`` consists of; where there is no ``coef_``.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         ``b``.
+    class_shares_ : ndarray of shape (n_classes,)
+        Shares of the classes among the unlabeled rows, as predicted.
     dual_variables_ : ndarray of shape (n_machines, n_labeled)
         Dual variables of the labeled rows, between 0 and ``1/n_l``.
     gamma_A_ : float
@@ -180,6 +189,7 @@ class LapSVM(KernelClassifier):
     normalized: bool = False
     fit_intercept: bool = True
     solver: Literal["auto", "dense", "primal"] = "auto"
+    class_shares: ClassShares = "auto"
     n_components: Count = 300
     max_iter: Count = 10_000
     tol: FinitePositive = 1e-6
@@ -203,6 +213,22 @@ class LapSVM(KernelClassifier):
                 self._learn_linear(rows, labels, known)
             else:
                 self._learn_landmarks(rows, labels, known)
+        self._balance(rows, labels)
+
+    def _balance(self, rows: Any, labels: IntArray) -> None:
+        """Move the biases such that the classes have the shares that are asked for."""
+        free, n_classes = np.flatnonzero(labels < 0), len(self.classes_)
+        shares = self._given_shares(labels)
+        if shares is not None and len(free):
+            values = self._decide(rows[free]).reshape(len(free), -1)
+            wanted = shares[1:] if n_classes == 2 else shares
+            at = [
+                np.quantile(column, 1 - share)
+                for column, share in zip(values.T, wanted, strict=True)
+            ]
+            self.intercept_ -= np.array(at)
+        codes = decided_codes(self._decide(rows[free])) if len(free) else labels
+        self.class_shares_ = np.bincount(codes, minlength=n_classes) / len(codes)
 
     def _chosen_solver(self, n: int) -> Literal["dense", "primal"]:
         if self.solver != "auto":

@@ -23,7 +23,6 @@ from sidelight._progress import shown
 from sidelight._typing import Array, IntArray
 from sidelight._warn import warn
 from sidelight._words import setting
-from sidelight.base import Classifier
 from sidelight.base.inner import decided_codes
 from sidelight.constraints import Constraints
 from sidelight.engine.inner import one_thread_blas
@@ -36,12 +35,14 @@ from sidelight.semi_supervised._core._base_learners import (
     check_takes,
     make_learner,
 )
+from sidelight.semi_supervised._core._class_shares import BalancedClassifier, ClassShares
 from sidelight.semi_supervised.margin._low_density import (
     GradientTSVM,
     LowDensityFit,
     density_distances,
     descend_in_stages,
     gaussian_of,
+    labeled_svm,
     spectral_features,
 )
 from sidelight.semi_supervised.margin._parts import warn_of_parts_without_labels
@@ -49,7 +50,7 @@ from sidelight.tags import own_tags
 
 
 @estimator
-class LowDensitySeparation(Classifier):
+class LowDensitySeparation(BalancedClassifier):
     """Low-density separation: a TSVM on distances that go around gaps, then any classifier.
 
     Edges of the graph of nearest neighbors have length ``e^{ρd} - 1``; with the shortest paths
@@ -58,7 +59,8 @@ class LowDensitySeparation(Classifier):
 
         ``½‖w‖² + C Σ_L max(0, 1 - y_i f(z_i))² + C* Σ_U exp(-3 f(z_j)²)``
 
-    while ``C*`` grows, such that the mean of ``f`` on unlabeled rows is that of the labels. These
+    while ``C*`` grows, such that the mean of ``f`` on unlabeled rows is that of classes with the
+    shares that are expected. These
     classes of the rows of the fit are ``transduction_``; new rows are classified by ``estimator``,
     trained on the rows as they are with these classes (ILDS). Read more in the
     :doc:`user guide </semi_supervised/margin>`.
@@ -85,6 +87,10 @@ class LowDensitySeparation(Classifier):
     C_unlabeled : float >= 0, finite or "auto", default="auto"
         Final cost ``C*`` of an unlabeled row near the boundary. "auto" lets all unlabeled rows
         together weigh as much as all labeled ones, ``C n_labeled / n_unlabeled``.
+    class_shares : {"auto", "labels", "equal"} or array, default="auto"
+        Shares of the classes among the unlabeled rows; an array holds one for every class, in the
+        order of ``classes_``. "labels" takes those of the labels, as published. "auto" takes those
+        of the classes that an SVM of the labeled rows predicts, on the features ``z``.
     max_iter : int >= 1, default=500
         Largest number of steps of L-BFGS at one cost ``C*``.
     tol : float > 0, finite, default=1e-06
@@ -98,6 +104,8 @@ class LowDensitySeparation(Classifier):
         The classifier for new rows.
     transduction_values_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
         ``f`` of the rows of the fit.
+    class_shares_ : ndarray of shape (n_classes,)
+        The shares of the classes that were used.
     n_components_ : int
         Number of features of the kernel.
     sigma_ : float
@@ -123,8 +131,8 @@ class LowDensitySeparation(Classifier):
     ``8 n²`` bytes several times over; more than 15,000 rows are refused.
 
     Parts of the graph that do not hang together are joined by the shortest links between them. It
-    hurts on text, where nearest neighbors are often of other classes, and with few labels drawn
-    from very unequal classes, since the mean of the labels is taken for that of all rows.
+    hurts on text, where nearest neighbors are often of other classes, and where the shares of the
+    classes are wrong.
 
     References
     ----------
@@ -153,6 +161,7 @@ class LowDensitySeparation(Classifier):
     min_eigenvalue: Share = 0.1
     C: FinitePositive = 100.0
     C_unlabeled: FiniteNonNegative | Auto = "auto"
+    class_shares: ClassShares = "auto"
     max_iter: Count = 500
     tol: FinitePositive = 1e-6
     random_state: Seed = None
@@ -219,10 +228,12 @@ class LowDensitySeparation(Classifier):
         cost_unlabeled = self.C * n_labeled / max(len(labels) - n_labeled, 1)
         if self.C_unlabeled != "auto":
             cost_unlabeled = float(self.C_unlabeled)
+        self.class_shares_ = self._shares(features, labels)
         found: list[LowDensityFit] = []
         for positive in [1] if len(self.classes_) == 2 else range(len(self.classes_)):
             signs = np.where(labels < 0, 0.0, np.where(labels == positive, 1.0, -1.0))
-            problem = GradientTSVM.balanced(features, signs)
+            share = self.class_shares_[positive]
+            problem = GradientTSVM.balanced(features, signs, 2.0 * share - 1.0)
             found.append(
                 descend_in_stages(
                     problem, self.C, cost_unlabeled, max_iter=self.max_iter, tol=self.tol
@@ -241,6 +252,25 @@ class LowDensitySeparation(Classifier):
                 f"({setting('max_iter', self.max_iter)}) before its minimum.",
                 ConvergenceWarning,
             )
+
+    def _shares(self, features: Array, labels: IntArray) -> Array:
+        """Shares of the classes: given, or those of a first prediction, a row added to each."""
+        given, n_classes = self._given_shares(labels), len(self.classes_)
+        if given is not None:
+            return given
+        free = np.flatnonzero(labels < 0)
+        if not len(free):
+            return np.bincount(labels, minlength=n_classes) / len(labels)
+        values = np.column_stack(
+            [
+                labeled_svm(
+                    features, np.where(labels < 0, 0.0, np.where(labels == one, 1.0, -1.0)), self.C
+                )[free]
+                for one in range(n_classes)
+            ]
+        )
+        chosen = np.bincount(np.argmax(values, axis=1), minlength=n_classes) + 1
+        return np.asarray(chosen / chosen.sum())
 
     def _transduced(self, rows: Any) -> IntArray:
         return self._codes

@@ -11,6 +11,7 @@ from scipy.sparse.linalg import eigsh
 
 from sidelight._typing import Array
 from sidelight.graphs import geodesics
+from sidelight.semi_supervised.margin._squared_hinge import at_origin, fit_squared_hinge
 
 #: Largest exponent of an edge: sums of such lengths stay finite.
 LARGEST_EXPONENT = 600.0
@@ -80,8 +81,8 @@ def spectral_features(kernel: Array, least: float) -> Array:
 class GradientTSVM:
     """``½‖w‖² + C Σ_L max(0, 1 - y_i f_i)² + C* Σ_U exp(-3 f_j²)`` with ``f = w'z + b``.
 
-    The rows are moved so that the unlabeled ones have mean 0, and ``b`` is the mean label: the mean
-    of ``f`` on unlabeled rows is then that of the labels, whatever ``w`` is.
+    The rows are moved so that the unlabeled ones have mean 0, and ``b`` is the mean of the classes,
+    -1 and 1: it is then the mean of ``f`` on unlabeled rows, whatever ``w`` is.
 
     Attributes
     ----------
@@ -98,11 +99,11 @@ class GradientTSVM:
     bias: float
 
     @classmethod
-    def balanced(cls, rows: Array, signs: Array) -> GradientTSVM:
-        """Move the rows as the balance constraint asks for."""
+    def balanced(cls, rows: Array, signs: Array, bias: float) -> GradientTSVM:
+        """Move the rows as the balance constraint asks for: ``f`` has the mean ``bias``."""
         free = signs == 0
         center = rows[free].mean(axis=0) if free.any() else rows.mean(axis=0)
-        return cls(rows - center, signs, float(signs[~free].mean()))
+        return cls(rows - center, signs, bias)
 
     def values(self, normal: Array) -> Array:
         """``f`` of all rows."""
@@ -127,6 +128,13 @@ class LowDensityFit:
     history: list[float]
     n_iter: int
     converged: bool
+
+
+def labeled_svm(rows: Array, signs: Array, cost: float) -> Array:
+    """Decision values of the SVM of the labeled rows alone, with a free bias."""
+    costs = np.where(signs != 0, cost, 0.0)
+    signs = np.where(signs != 0, signs, 1.0)
+    return fit_squared_hinge(rows, signs, costs, at_origin(rows), "direct", 1e-4).values
 
 
 def descend_in_stages(

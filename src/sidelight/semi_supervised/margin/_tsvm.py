@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from numbers import Real
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from sidelight._fit.parameters import (
-    ArrayLike,
     Auto,
     Count,
     FiniteNonNegative,
     FinitePositive,
-    Interval,
     Verbosity,
     estimator,
 )
@@ -26,7 +23,7 @@ from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.engine.inner import one_thread_blas
-from sidelight.exceptions import SidelightError
+from sidelight.semi_supervised._core._class_shares import BalancedClassifier, ClassShares
 from sidelight.semi_supervised._core._kernel import (
     Gamma,
     KernelClassifier,
@@ -49,7 +46,7 @@ DIRECT_COLUMNS = 500
 
 
 @estimator
-class TSVM(KernelClassifier):
+class TSVM(BalancedClassifier, KernelClassifier):
     """Transductive SVM: the widest margin over labeled and unlabeled rows, by label switching.
 
     Minimizes
@@ -71,13 +68,13 @@ class TSVM(KernelClassifier):
     C_unlabeled : float >= 0, finite or "auto", default="auto"
         Final cost ``C*`` of the slack of an unlabeled row. "auto" lets all unlabeled rows together
         weigh as much as all labeled ones, ``C n_labeled / n_unlabeled``; 0 leaves them out.
-    positive_share : float in (0, 1) or array or {"auto", "labels"}, default="auto"
-        Share of the unlabeled rows that are of the class ``classes_[1]``; an array holds a share
-        for every class, in the order of ``classes_``. "labels" takes the shares among the labeled
-        rows, which is far off where these are few. "auto" is the mean of ``(1 + f)/2``, cut off
-        at 0 and 1, over the unlabeled rows, with ``f`` of the SVM of the labeled rows alone: that
-        of the labels where this SVM is uncertain, that of its predictions where it is certain.
-        Give the shares where you know them: wrong ones cost accuracy.
+    class_shares : {"auto", "labels", "equal"} or array, default="auto"
+        Shares of the classes among the unlabeled rows; an array holds one for every class, in the
+        order of ``classes_``. "labels" takes those of the labels, which is far off where these are
+        few. "auto" is the mean of ``(1 + f)/2``, cut off at 0 and 1, over the unlabeled rows, with
+        ``f`` of the SVM of the labeled rows alone: that of the labels where this SVM is uncertain,
+        that of its predictions where it is certain. Give the shares where you know them: wrong
+        ones cost accuracy.
     kernel : {"linear", "rbf", "precomputed"} or callable, default="linear"
         Kernel between rows: ``x'z``; ``exp(-gamma ‖x - z‖²)``; "precomputed", where ``fit`` takes
         the matrix of shape (n_samples, n_samples) and ``predict`` one of shape (n_new, n_samples);
@@ -107,8 +104,9 @@ class TSVM(KernelClassifier):
         The ``C`` that was used.
     C_unlabeled_ : float
         The final ``C*``.
-    positive_share_ : ndarray of shape (n_machines,)
-        Share of the unlabeled rows that is positive, by the machines.
+    class_shares_ : ndarray of shape (n_classes,)
+        Shares of the unlabeled rows that the machines of the classes take; of more than two classes
+        they need not add up to 1.
     n_swaps_ : int
         Number of pairs whose pseudo-labels were switched.
     objective_ : float
@@ -149,18 +147,14 @@ class TSVM(KernelClassifier):
     >>> from sidelight.semi_supervised import TSVM
     >>> X = np.array([[0.0], [0.3], [0.6], [0.9], [1.6], [1.8], [2.0], [2.2]])
     >>> y = np.array(["low", None, None, None, "high", None, None, None])
-    >>> TSVM(C=10.0, positive_share=0.5).fit(X, y).predict([[1.0], [1.5]])
+    >>> TSVM(C=10.0, class_shares=[0.5, 0.5]).fit(X, y).predict([[1.0], [1.5]])
     array(['low', 'high'], dtype='<U4')
     """
 
     C: FinitePositive | Literal["scale"] = "scale"
     C_unlabeled: FiniteNonNegative | Auto = "auto"
     _: KW_ONLY
-    positive_share: (
-        Annotated[float, Interval(0, 1, open_low=True, open_high=True)]
-        | ArrayLike
-        | Literal["auto", "labels"]
-    ) = "auto"
+    class_shares: ClassShares = "auto"
     kernel: KernelName = "linear"
     gamma: Gamma = "scale"
     solver: Literal["auto", "direct", "cg"] = "auto"
@@ -258,34 +252,18 @@ class TSVM(KernelClassifier):
 
     def _shares(self, labels: IntArray) -> list[float | None]:
         """Share of positive rows for every machine: one for two classes, else one per class."""
+        shares = self._given_shares(labels)
         n_classes = len(self.classes_)
-        if isinstance(self.positive_share, str) and self.positive_share == "auto":
+        if shares is None:
             return [None] * (1 if n_classes == 2 else n_classes)
-        if isinstance(self.positive_share, str):
-            shares = np.bincount(labels[labels >= 0], minlength=n_classes) / np.sum(labels >= 0)
-        elif isinstance(self.positive_share, Real):
-            if n_classes > 2:
-                raise SidelightError(
-                    f"{setting('positive_share')} is one number, but there are {n_classes} "
-                    "classes: give an array with a share for every class, in sorted order, or "
-                    "'auto'."
-                )
-            shares = np.array([1.0 - float(self.positive_share), float(self.positive_share)])
-        else:
-            shares = np.asarray(self.positive_share, dtype=np.float64)
-            if shares.shape != (n_classes,) or np.any(shares <= 0) or abs(shares.sum() - 1) > 1e-6:
-                raise SidelightError(
-                    f"{setting('positive_share')} as an array holds {n_classes} numbers above 0, "
-                    "one for every class in sorted order, that add up to 1; got "
-                    f"{np.array2string(shares, threshold=10)}."
-                )
         return list(shares[1:] if n_classes == 2 else shares)
 
     def _set_fitted_attributes(
         self, found: list[Switching], labels: IntArray, scale: float
     ) -> None:
         free = labels < 0
-        self.positive_share_ = np.array([one.share for one in found])
+        shares = np.array([one.share for one in found])
+        self.class_shares_ = np.append(1.0 - shares, shares) if len(shares) == 1 else shares
         self.pseudo_labels_ = np.column_stack([one.signs[free] for one in found]).astype(np.int8)
         self.n_iter_ = max(len(one.history) for one in found)
         self.n_swaps_ = sum(sum(one.swaps) for one in found)
