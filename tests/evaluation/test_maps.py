@@ -286,6 +286,10 @@ X0, Z0 = draw(0, 10)
         (lambda: trustworthiness(X0, Z0, metric="cosine"), "metric is"),
         (lambda: trustworthiness(X0, Z0, metric="precomputed"), r"shape \(10, 5\)"),
         (
+            lambda: trustworthiness(sparse.csr_array(cdist(X0, X0)), Z0, metric="precomputed"),
+            "not stored are not 0",
+        ),
+        (
             lambda: trustworthiness(np.where(np.isin(X0, X0[4, 2]), np.nan, X0), Z0),
             "row 4, column 2",
         ),

@@ -202,6 +202,13 @@ class ConstrainedEstimator(BaseEstimator):
             source = source.with_missing() if tags.missing else source
             check_extent(X, source, fit=reset, directions=self._takes_directions)
             return source
+        if sparse.issparse(X) and not tags.sparse and getattr(self, "metric", "") == "precomputed":
+            raise SidelightError(
+                f"{type(self).__name__} compares every row with every other: it needs a dense "
+                "matrix of the distances between all rows. A sparse one stores those of neighbors; "
+                "distances along its edges are sidelight.graphs.geodesics(graph), "
+                "sidelight.manifold.Isomap maps them."
+            )
         try:
             rows = validate_data(
                 self,
@@ -214,6 +221,9 @@ class ConstrainedEstimator(BaseEstimator):
             )
         except (ValueError, TypeError) as error:
             raise explain_bad_rows(X, error) from error
+        if sparse.issparse(rows) and not rows.has_canonical_format:
+            rows = rows.copy()  # SciPy would bring the user's own matrix into order
+            rows.sum_duplicates()
         check_extent(X, rows, fit=reset, directions=self._takes_directions)
         return rows
 

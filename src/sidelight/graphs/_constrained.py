@@ -12,8 +12,8 @@ from sidelight._kernels.manifold.cuts import cut_between
 from sidelight._typing import Array
 from sidelight.constraints import Pairs
 from sidelight.graphs._bridges import spanning_edges
-from sidelight.graphs._nearest import pair_distances
-from sidelight.graphs._neighborhoods import Metric, symmetric_edges
+from sidelight.graphs._nearest import pair_distances, symmetric_edges
+from sidelight.graphs._neighborhoods import Metric
 
 #: A must-link of weight ``w`` makes a way ``1 + STRENGTH w`` times shorter: ten times for one.
 STRENGTH = 9.0

@@ -215,6 +215,22 @@ def first_of_each(
     return ends[kept], others[kept], distances[kept]
 
 
+def symmetric_edges(first: Array, second: Array, lengths: Array, n: int) -> sparse.csr_array:
+    """Edges in both directions, each once; stored twice, the shorter stays.
+
+    Sums and maxima of SciPy would lose edges of length 0.
+    """
+    ends = np.concatenate([first, second]).astype(np.int64)
+    others = np.concatenate([second, first]).astype(np.int64)
+    values = np.concatenate([lengths, lengths]).astype(np.float64)
+    order = np.lexsort((values, others, ends))
+    ends, others, values = ends[order], others[order], values[order]
+    new = np.ones(len(ends), dtype=bool)
+    new[1:] = (ends[1:] != ends[:-1]) | (others[1:] != others[:-1])
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(ends[new], minlength=n))])
+    return sparse.csr_array((values[new], others[new], indptr), shape=(n, n))
+
+
 def rows_within(rows: Any, radius: float) -> tuple[Array, Array, Array]:
     """Both rows and distance of all pairs at a distance below a radius."""
     ends, others, distances = RowSearch(rows).within(np.arange(rows.shape[0]), radius)
@@ -225,10 +241,6 @@ def rows_within(rows: Any, radius: float) -> tuple[Array, Array, Array]:
 def nearest_of_matrix(distances: Any, n_neighbors: int) -> tuple[Array, Array, Array]:
     """Row, neighbor and distance of the nearest neighbors in a matrix of distances."""
     n = distances.shape[0]
-    if sparse.issparse(distances):
-        stored = sparse.coo_array(distances)
-        other = stored.row != stored.col
-        return first_of_each(stored.row[other], stored.col[other], stored.data[other], n_neighbors)
     found = []
     wanted = min(n_neighbors, n - 1)
     size = max(1, BLOCK_NUMBERS // n)

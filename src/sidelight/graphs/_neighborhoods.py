@@ -22,7 +22,9 @@ from sidelight.graphs._nearest import (
     nearest_of_matrix,
     nearest_rows,
     rows_within,
+    symmetric_edges,
 )
+from sidelight.graphs._precomputed import read_distance_graph
 
 Metric = Literal["euclidean", "precomputed"]
 Disconnected = Literal["bridge", "largest", "raise"]
@@ -44,7 +46,8 @@ def distance_graph(
     ----------
     X : array or CSR matrix of shape (n_samples, n_features), or of distances
         The rows; with ``metric="precomputed"`` the distances between them, shape (n_samples,
-        n_samples), of which a sparse matrix stores some.
+        n_samples). A sparse matrix stores those that are known, one way or both ways, such as that
+        of scikit-learn's ``KNeighborsTransformer``; what it does not store is no edge.
     n_neighbors : int, default=None
         Number of neighbors of a row, itself not counted; all other rows where there are fewer. Two
         rows are joined if one is a neighbor of the other. Of rows at the same distance those that
@@ -74,7 +77,7 @@ def distance_graph(
     if n_neighbors is not None and n_neighbors < 1:
         raise ValueError(f"n_neighbors must be at least 1, got {n_neighbors}.")
     if metric == "precomputed":
-        return _graph_of_distances(check_distances(X), n_neighbors, radius)
+        return _graph_of_distances(X, n_neighbors, radius)
     rows = X if sparse.issparse(X) else np.asarray(X)
     n = rows.shape[0]
     if n_neighbors is not None:
@@ -84,22 +87,23 @@ def distance_graph(
     return symmetric_edges(*rows_within(rows, float(radius)), n)
 
 
-def _graph_of_distances(
-    distances: Any, n_neighbors: int | None, radius: float | None
-) -> sparse.csr_array:
+def _graph_of_distances(X: Any, n_neighbors: int | None, radius: float | None) -> sparse.csr_array:
+    if sparse.issparse(X):
+        graph = read_distance_graph(X, n_neighbors)
+        if radius is None:
+            return graph
+        first, second = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr)), graph.indices
+        kept = graph.data < radius
+        return symmetric_edges(first[kept], second[kept], graph.data[kept], graph.shape[0])
+    distances = check_distances(X)
     n = distances.shape[0]
     if n_neighbors is not None:
         return symmetric_edges(*nearest_of_matrix(distances, n_neighbors), n)
-    if sparse.issparse(distances):
-        stored = sparse.coo_array(distances)
-        first, second, lengths = stored.row, stored.col, stored.data
-    else:
-        first, second = np.nonzero(~np.eye(n, dtype=bool))
-        lengths = distances[first, second]
-    kept = first != second
+    kept = ~np.eye(n, dtype=bool)
     if radius is not None:
-        kept &= lengths < radius
-    return symmetric_edges(first[kept], second[kept], lengths[kept], n)
+        kept &= distances < radius
+    first, second = np.nonzero(kept)
+    return symmetric_edges(first, second, distances[first, second], n)
 
 
 def _union(distances: Array, targets: Array) -> sparse.csr_array:
@@ -113,22 +117,6 @@ def _union(distances: Array, targets: Array) -> sparse.csr_array:
     union.sort_indices()
     lengths = distances.ravel()[union.data - 1]
     return sparse.csr_array((lengths, union.indices, union.indptr), shape=(n, n))
-
-
-def symmetric_edges(first: Array, second: Array, lengths: Array, n: int) -> sparse.csr_array:
-    """Edges in both directions, each once; stored twice, the shorter stays.
-
-    Sums and maxima of SciPy would lose edges of length 0.
-    """
-    ends = np.concatenate([first, second]).astype(np.int64)
-    others = np.concatenate([second, first]).astype(np.int64)
-    values = np.concatenate([lengths, lengths]).astype(np.float64)
-    order = np.lexsort((values, others, ends))
-    ends, others, values = ends[order], others[order], values[order]
-    new = np.ones(len(ends), dtype=bool)
-    new[1:] = (ends[1:] != ends[:-1]) | (others[1:] != others[:-1])
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(ends[new], minlength=n))])
-    return sparse.csr_array((values[new], others[new], indptr), shape=(n, n))
 
 
 def join_parts(

@@ -16,8 +16,7 @@ from scipy import sparse
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted, setting
 from sidelight.exceptions import SidelightError
-from sidelight.graphs._nearest import first_of_each
-from sidelight.graphs._neighborhoods import symmetric_edges
+from sidelight.graphs._nearest import first_of_each, symmetric_edges
 
 #: Share of the largest distance by which the two of a pair may differ: searches that take products
 #: of rows round distances of near rows by more than numbers are stored with.

@@ -8,6 +8,8 @@ from ._nearest import ASYMMETRY as ASYMMETRY
 from ._nearest import BLOCK_NUMBERS as BLOCK_NUMBERS
 from ._nearest import RowSearch as RowSearch
 from ._nearest import first_of_each as first_of_each
+from ._nearest import symmetric_edges as symmetric_edges
 from ._neighborhoods import Disconnected as Disconnected
-from ._neighborhoods import symmetric_edges as symmetric_edges
 from ._precomputed import join_both_ways as join_both_ways
+from ._precomputed import read_distance_graph as read_distance_graph
+from ._precomputed import read_neighbors as read_neighbors

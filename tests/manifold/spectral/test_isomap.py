@@ -34,6 +34,22 @@ def test_isomap_is_that_of_scikit_learn(n: int, k: int) -> None:
     np.testing.assert_allclose(model.geodesics_, peer.dist_matrix_, rtol=1e-12)
 
 
+@pytest.mark.parametrize("n", [150, 1100])
+def test_reconstruction_error_is_that_of_scikit_learn_and_of_the_definition(n: int) -> None:
+    X, _ = roll(n)
+    model = Isomap(n_neighbors=8).fit(X)
+    peer = theirs.Isomap(n_neighbors=8).fit(X)
+    assert model.reconstruction_error() == pytest.approx(peer.reconstruction_error(), rel=1e-6)
+    B = -0.5 * model.geodesics_**2
+    B = B - B.mean(axis=0) - B.mean(axis=1)[:, None] + B.mean()
+    left = np.linalg.norm(B - model.embedding_ @ model.embedding_.T) / n
+    assert model.reconstruction_error() == pytest.approx(left, rel=1e-9)
+    more = Isomap(3, n_neighbors=8).fit(X)
+    assert more.reconstruction_error() < model.reconstruction_error()
+    flat = strip(n)[0]
+    assert Isomap(n_neighbors=n - 1).fit(flat).reconstruction_error() < 1e-6
+
+
 def test_radius_is_that_of_scikit_learn() -> None:
     rows, _ = strip(330)
     X, new = rows[:300], rows[300:]

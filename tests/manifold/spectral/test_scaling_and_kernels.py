@@ -107,6 +107,23 @@ def test_homogeneous_kernel_of_degree_two_is_pca_of_products() -> None:
     assert_same_up_to_sign(model.embedding_, decomposition.PCA(3).fit_transform(products))
 
 
+def overlap(one: np.ndarray, other: np.ndarray) -> float:
+    """Sum of the smaller values of two rows: a kernel of histograms."""
+    return float(np.minimum(one, other).sum())
+
+
+def test_kernel_that_is_a_function_is_that_of_scikit_learn() -> None:
+    X, new = RNG.uniform(size=(60, 4)), RNG.uniform(size=(10, 4))
+    model = KernelPCA(3, kernel=overlap).fit(X)
+    peer = decomposition.KernelPCA(3, kernel=overlap).fit(X)
+    both = np.vstack([model.embedding_, model.transform(new)])
+    assert_same_up_to_sign(both, np.vstack([peer.transform(X), peer.transform(new)]))
+    given = KernelPCA(3, kernel="precomputed").fit([[overlap(a, b) for b in X] for a in X])
+    np.testing.assert_allclose(given.embedding_, model.embedding_, atol=1e-10)
+    with pytest.raises(SidelightError, match="kernel between rows 0 and 0 is nan"):
+        KernelPCA(kernel=lambda one, other: np.nan).fit(X)
+
+
 def test_precomputed_kernel() -> None:
     wanted = KernelPCA(2, gamma=0.1).fit(X)
     model = KernelPCA(2, kernel="precomputed").fit(rbf_kernel(X, gamma=0.1))

@@ -26,7 +26,12 @@ from sidelight.cluster.spectral._rounding import mean_places, refine_cut
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 from sidelight.graphs import Similarity, cut_values, degrees, similarity_graph
-from sidelight.graphs.inner import check_graph, inverse_root
+from sidelight.graphs.inner import (
+    check_graph,
+    inverse_root,
+    join_both_ways,
+    read_neighbors,
+)
 
 #: Accuracy of eigenvalues that is enough for labels.
 EIGEN_TOL = 1e-4
@@ -37,7 +42,10 @@ NO_PLACE = 1e-12
 #: Parameters that mean the same in all spectral methods.
 SPECTRAL_PARAMETERS = {
     "graph": "Edges of the graph: between nearest neighbors, or between all rows (for few of "
-    "them); or ``X`` holds the similarities.",
+    "them). Or ``X`` holds the similarities; or distances, of which nearest neighbors are joined, "
+    "and ``predict`` takes those of new rows to the rows of the fit: a sparse matrix stores those "
+    "of neighbors, such as that of scikit-learn's ``KNeighborsTransformer``. Edges that a sparse "
+    "matrix stores one way only count both ways.",
     "weights": "Similarity of joined rows, see :func:`sidelight.graphs.neighbor_graph`.",
     "n_neighbors": "Number of neighbors of a row.",
     "sigma": 'Width of Gaussian weights; "auto" is the median distance of the last neighbor.',
@@ -128,8 +136,13 @@ class _SpectralBase(Clusterer):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.graph == "precomputed"
+        tags.input_tags.pairwise = self._gives_pairs
         return tags
+
+    @property
+    def _gives_pairs(self) -> bool:
+        """Whether similarities or distances of pairs are given, instead of rows."""
+        return self.graph in ("precomputed", "distances")
 
     def _build_graph(
         self, rows: Any, known: Constraints, sigma: float | None
@@ -142,13 +155,15 @@ class _SpectralBase(Clusterer):
                 UserWarning,
             )
         if self.graph == "precomputed":
-            return check_graph(rows, known.name_rows if known.ids is not None else None), None
+            names = known.name_rows if known.ids is not None else None
+            return check_graph(join_both_ways(rows), names), None
         return similarity_graph(
             rows,
-            self.n_neighbors if self.graph == "neighbors" else None,
+            None if self.graph == "full" else self.n_neighbors,
             weights=self.weights,
             mutual=self.mutual,
             sigma=None if sigma is None else float(sigma),
+            metric="precomputed" if self.graph == "distances" else "euclidean",
         )
 
     def _warn_of_parts(self, W: sparse.csr_array, k: int, known: Constraints) -> None:
@@ -157,7 +172,7 @@ class _SpectralBase(Clusterer):
         alone = np.flatnonzero(degrees(W) <= 0)
         if len(alone):
             names = ", ".join(known.name_rows(alone[:3])) + (", ..." if len(alone) > 3 else "")
-            goes = "its nearest row" if self.graph != "precomputed" else "the largest cluster"
+            goes = "the largest cluster" if self._gives_pairs else "its nearest row"
             warn(
                 f"{len(alone)} of {len(part)} rows have no edge in the graph ({names}); each goes "
                 f"with {goes} unless a constraint says more. More neighbors, or a larger sigma, "
@@ -217,14 +232,14 @@ class _SpectralBase(Clusterer):
     def _attach(self, labels: Array, similarity: Similarity | None) -> Array:
         """Give rows without a place the cluster of the nearest row that has one.
 
-        Where similarities were given there is no nearest one, and they join the largest cluster.
+        Where pairs were given there is no nearest one, and they join the largest cluster.
         """
         lost = np.flatnonzero(labels < 0)
         if not len(lost):
             return labels
         labels = labels.copy()
         placed = np.flatnonzero(labels >= 0)
-        if similarity is None:
+        if similarity is None or similarity.rows is None:
             labels[lost] = np.bincount(labels[placed]).argmax()
         else:
             labels[lost] = labels[placed[_nearest_rows(similarity, placed, similarity.rows[lost])]]
@@ -264,7 +279,7 @@ class _SpectralBase(Clusterer):
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features)
-            New rows.
+            New rows; with ``graph="distances"`` their distances to the rows of the fit.
 
         Returns
         -------
@@ -298,7 +313,11 @@ class _SpectralBase(Clusterer):
 
 
 def _nearest_rows(similarity: Similarity, among: Array, rows: Any) -> Array:
-    """Which of some rows of a graph is nearest to each of these rows."""
+    """Which of some rows of a graph is nearest to each of these rows, or distances."""
+    if similarity.rows is None:
+        if not sparse.issparse(rows):
+            return np.asarray(rows[:, among].argmin(axis=1))
+        return read_neighbors(sparse.csr_array(rows)[:, among], 1, square=False)[1][:, 0]
     metric = "cosine" if similarity.weights == "cosine" else "euclidean"
     search = NearestNeighbors(n_neighbors=1, metric=metric).fit(similarity.rows[among])
     return np.asarray(search.kneighbors(rows, return_distance=False)[:, 0])

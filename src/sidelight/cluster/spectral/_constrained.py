@@ -66,7 +66,7 @@ class _ConstrainedSpectral(_SpectralBase):
 
     n_clusters: Count = 8
     _: KW_ONLY
-    graph: Literal["neighbors", "full", "precomputed"] = "neighbors"
+    graph: Literal["neighbors", "full", "precomputed", "distances"] = "neighbors"
     sigma: FinitePositive | Auto = "auto"
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -83,7 +83,7 @@ class _ConstrainedSpectral(_SpectralBase):
             width = None if self.sigma == "auto" else float(self.sigma)
             W, self._similarity = self._build_graph(rows, known, width)
             self._warn_of_parts(W, k, known)
-            distinct = k if self._similarity is None else n_distinct(rows, k)
+            distinct = k if self._gives_pairs else n_distinct(rows, k)
             if len(known.mentioned):
                 found = self._embed(W, known, distinct, rng)
             else:

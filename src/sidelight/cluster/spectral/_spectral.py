@@ -35,6 +35,7 @@ from sidelight.cluster.spectral._number import MARKED_GAP, aligned_number, eigen
 from sidelight.cluster.spectral._nystroem import Extension, Landmarks
 from sidelight.constraints import Constraints
 from sidelight.engine import as_rows
+from sidelight.exceptions import SidelightError
 from sidelight.graphs import Similarity, degrees, percentile_distance, smooth_eigenvectors
 from sidelight.tags import PLAIN_TAGS, MethodTags
 
@@ -61,10 +62,13 @@ class SpectralClustering(_SpectralBase):
         Number of clusters; or as many as there are eigenvalues before their largest relative gap,
         those of zero, one for each connected part of the graph, first ("eigengap"); or as many
         eigenvectors as can be turned onto the axes best (Zelnik-Manor, Perona 2004).
-    graph : {"neighbors", "full", "landmarks", "precomputed"}, default="neighbors"
+    graph : {"neighbors", "full", "landmarks", "precomputed", "distances"}, default="neighbors"
         Edges of the graph: between nearest neighbors, between all rows (for few of them), or
-        between all rows by way of some landmarks (Nyström, for very many); or ``X`` holds the
-        similarities.
+        between all rows by way of some landmarks (Nyström, for very many). Or ``X`` holds the
+        similarities; or distances, of which nearest neighbors are joined, and ``predict`` takes
+        those of new rows to the rows of the fit: a sparse matrix stores those of neighbors, such as
+        that of scikit-learn's ``KNeighborsTransformer``. Edges that a sparse matrix stores one way
+        only count both ways.
     n_landmarks : int >= 1 or "auto", default="auto"
         Number of rows that stand for all in "landmarks"; "auto" is ``max(100, 10 k)``.
     mutual : bool, default=False
@@ -133,7 +137,7 @@ class SpectralClustering(_SpectralBase):
 
     n_clusters: Count | Literal["eigengap", "alignment"] = 8
     _: KW_ONLY
-    graph: Literal["neighbors", "full", "landmarks", "precomputed"] = "neighbors"
+    graph: Literal["neighbors", "full", "landmarks", "precomputed", "distances"] = "neighbors"
     n_landmarks: Count | Auto = "auto"
     mutual: bool = False
     sigma: FinitePositive | Literal["auto", "distortion"] | ArrayLike = "auto"
@@ -181,7 +185,7 @@ class SpectralClustering(_SpectralBase):
             )
             asked = k = most if fixed else self._number(W, vectors)
             self._warn_of_parts(W, k, known)
-            if self._similarity is not None:
+            if not self._gives_pairs:
                 k = n_distinct(rows, k)
             self.eigenvalues_, vectors = self.spectrum_[:k], vectors[:, :k]
             self.embedding_ = vectors.astype(rows.dtype, copy=False)
@@ -280,6 +284,11 @@ class SpectralClustering(_SpectralBase):
             raise ValueError(
                 f"sigma={self.sigma!r} chooses a width, which only weights='gaussian' has; got "
                 f"graph={self.graph!r}, weights={self.weights!r}."
+            )
+        if self.graph == "distances" and isinstance(self.sigma, str):
+            raise SidelightError(
+                f"{setting('sigma', self.sigma)} takes widths from the distances of all rows, of "
+                f"which {setting('graph', 'distances')} need not have all; give some widths."
             )
         k = 2 if isinstance(self.n_clusters, str) else int(self.n_clusters)
         seed, widths = rng.randint(2**31), self._widths(rows)

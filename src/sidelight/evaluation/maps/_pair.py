@@ -106,6 +106,11 @@ def map_pair(X: Any, Z: Any, metric: Metric = "euclidean", name: str = "X") -> M
     """
     if metric not in ("euclidean", "precomputed"):
         raise SidelightError(f"metric is 'euclidean' or 'precomputed', got {metric!r}.")
+    if metric == "precomputed" and sparse.issparse(X):
+        raise SidelightError(
+            f"{name} is a sparse matrix, which does not hold the distances between all rows: those "
+            "that are not stored are not 0. Give the rows, or a dense matrix of distances."
+        )
     data = matrix(X, name)
     embedding = matrix(Z, "Z")
     check_lengths(data, embedding, name, "Z")

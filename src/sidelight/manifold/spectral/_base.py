@@ -18,7 +18,12 @@ from sidelight.base import Embedding
 from sidelight.constraints import Constraints, Pairs
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.graphs import constrained_edges, distance_graph, join_parts
-from sidelight.graphs.inner import BLOCK_NUMBERS, RowSearch, first_of_each
+from sidelight.graphs.inner import (
+    BLOCK_NUMBERS,
+    RowSearch,
+    first_of_each,
+    read_distance_graph,
+)
 from sidelight.manifold._rows import (
     Anchors,
     KeptColumns,
@@ -37,8 +42,10 @@ PARAMETERS = {
     "neighbor of the other.",
     "radius": "Join rows at a distance below it instead of nearest neighbors.",
     "metric": 'Whether rows are given or distances: "precomputed" takes a matrix of distances '
-    "between all rows, or a sparse one, which is the neighborhood graph itself; ``transform`` "
-    "takes the distances of new rows to those of the fit.",
+    "between all rows, or a sparse one, which is the neighborhood graph itself: what it does not "
+    "store is no edge, and an edge stored one way counts both ways, so that it may come from "
+    "scikit-learn's ``KNeighborsTransformer``. ``transform`` takes the distances of new rows to "
+    "those of the fit, in the same way.",
     "disconnected": 'What to do with a graph that falls into parts: "bridge" joins them by their '
     'shortest links and warns, "largest" maps the largest part and gives the other rows NaN, '
     '"raise" raises.',
@@ -170,21 +177,29 @@ class _NeighborhoodEmbedding(Embedding):
             )
         self._columns: KeptColumns | None = keep_columns(rows, self.ignore, names)
         values = rows if self._columns is None else self._columns.of(rows)
-        graph = self._distances(values)
+        graph = self._distances(values, known)
         extent = values if self._is_precomputed else np.ptp(_dense_range(values), axis=0)
         if extent.max() == 0:
             raise all_the_same(n)
-        graph, kept = join_parts(graph, values, self.disconnected, metric=self._metric)
+        by_graph = self._measures_by_graph(values)
+        measured = graph if by_graph else values
+        metric: Metric = "precomputed" if by_graph else self._metric
+        graph, kept = join_parts(graph, measured, self.disconnected, metric=metric)
         if len(kept) < n:
             values = values[kept][:, kept] if self._is_precomputed else values[kept]
             known = known[kept]
             anchors = None if anchors is None else _still_enough(anchors.restricted_to(kept), self)
         return MappedGraph(values, graph, kept, known, anchors)
 
-    def _distances(self, values: Any) -> sparse.csr_array:
+    def _measures_by_graph(self, rows: Any) -> bool:
+        """Whether the graph holds all distances that are known: those of a sparse matrix."""
+        return self._is_precomputed and sparse.issparse(rows)
+
+    def _distances(self, values: Any, known: Constraints) -> sparse.csr_array:
         """The graph as the parameters ask for it."""
         if self._is_precomputed and sparse.issparse(values):
-            return distance_graph(values, metric="precomputed")
+            names = known.name_rows if known.ids is not None else None
+            return read_distance_graph(values, name_rows=names)
         if self.radius is not None:
             return distance_graph(values, radius=self.radius, metric=self._metric)
         if self.n_neighbors >= values.shape[0]:
@@ -197,7 +212,10 @@ class _NeighborhoodEmbedding(Embedding):
 
     def _constrained(self, near: MappedGraph, pairs: Pairs) -> tuple[sparse.csr_array, Array]:
         """Edges after constraints, and by how much each is longer."""
-        edges, factors = constrained_edges(near.graph, near.rows, pairs, metric=self._metric)
+        if self._measures_by_graph(near.rows):
+            edges, factors = constrained_edges(near.graph, near.graph, pairs, metric="precomputed")
+        else:
+            edges, factors = constrained_edges(near.graph, near.rows, pairs, metric=self._metric)
         if pairs.n_apart:
             ends = np.repeat(np.arange(edges.shape[0]), np.diff(edges.indptr))
             whole = factors <= 1  # edges that cannot-links leave

@@ -227,7 +227,12 @@ def warn_of_missing_dimensions(values: Array, n_components: int) -> None:
 
 
 def trailing(
-    matrix: sparse.csr_array, null: Array, k: int, *, largest: float | None = None
+    matrix: sparse.csr_array,
+    null: Array,
+    k: int,
+    *,
+    largest: float | None = None,
+    lift: float = 0.0,
 ) -> tuple[Array, Array]:
     """``k`` smallest eigenvalues of a positive semidefinite matrix, without a known null vector.
 
@@ -240,7 +245,7 @@ def trailing(
     Parameters
     ----------
     matrix : csr_array of shape (n, n)
-        Symmetric, with the only null vector ``null``.
+        Symmetric, with the null vector ``null``, the only one where there is no ``lift``.
     null : ndarray of shape (n,)
         Null vector, without zeros.
     k : int
@@ -248,6 +253,9 @@ def trailing(
     largest : float, default=None
         No eigenvalue is above it; None for matrices whose smallest eigenvalues only the inverse
         tells apart.
+    lift : float, default=0.0
+        Above 0 for matrices that may have other null vectors: what is added to the diagonal before
+        the whole of it is factorized, some digits above rounding.
 
     Returns
     -------
@@ -269,7 +277,10 @@ def trailing(
             lifted = dense + (np.trace(dense) + 1.0) * np.outer(flat, flat)
             values, vectors = linalg.eigh(lifted, subset_by_index=(0, k - 1))
         else:
-            solve = grounded_solver(matrix, int(np.argmax(np.abs(flat))))
+            if lift:
+                solve = factorized(matrix + lift * sparse.eye_array(n))
+            else:
+                solve = grounded_solver(matrix, int(np.argmax(np.abs(flat))))
 
             def inverse(vector: Array) -> Array:
                 solution = solve(vector - flat * (flat @ vector))
@@ -277,7 +288,7 @@ def trailing(
 
             inverted, vectors = _lanczos(inverse, n, k)
             order = np.argsort(-inverted, kind="stable")
-            values, vectors = 1.0 / inverted[order], vectors[:, order]
+            values, vectors = 1.0 / inverted[order] - lift, vectors[:, order]
     return np.maximum(values, 0.0), fix_signs(vectors.T).T
 
 
@@ -339,7 +350,12 @@ def factorized(matrix: Any) -> Callable[[Array], Array]:
 
 
 def smallest(
-    matrix: sparse.csr_array, null: Array, n_components: int, *, largest: float | None = None
+    matrix: sparse.csr_array,
+    null: Array,
+    n_components: int,
+    *,
+    largest: float | None = None,
+    lift: float = 0.0,
 ) -> tuple[Array, Array]:
     """Trailing eigenvectors, without a known one; zeros where there are not enough of them."""
     n = matrix.shape[0]
@@ -350,7 +366,7 @@ def smallest(
             f"{setting('n_components', n_components)} the last {n_components - k} are 0.",
             EmbeddingWarning,
         )
-    values, vectors = trailing(matrix, null, k, largest=largest)
+    values, vectors = trailing(matrix, null, k, largest=largest, lift=lift)
     missing = n_components - k
     return np.pad(values, (0, missing)), np.pad(vectors, ((0, 0), (0, missing)))
 

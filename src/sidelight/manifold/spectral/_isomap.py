@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import estimator
 from sidelight._typing import Array
@@ -17,6 +18,7 @@ from sidelight.graphs.inner import BLOCK_NUMBERS, first_of_each
 from sidelight.manifold._rows import SimilarityMap, move_onto
 from sidelight.manifold.spectral._base import MappedGraph, _NeighborhoodEmbedding
 from sidelight.manifold.spectral._frame import (
+    BLOCK_ROWS,
     check_pairs_fit,
     half_squares,
     squared_distance_frame,
@@ -172,3 +174,23 @@ class Isomap(_GeodesicEmbedding):
         return np.array(
             [residual_variance(self.geodesics_, places[:, : d + 1]) for d in range(places.shape[1])]
         )
+
+    def reconstruction_error(self) -> float:
+        """Size of what the map leaves of the geodesics: ``‖B - Z Zᵀ‖_F / n``.
+
+        Returns
+        -------
+        error : float
+            The value of scikit-learn's method of this name: ``√(Σ B_ij² - Σ λ_c²) / n`` over the
+            eigenvalues ``λ`` of the map. Anchors, which turn and scale it, do not count.
+        """
+        check_is_fitted(self)
+        means, n = self._frame.means, len(self.geodesics_)
+        total, grand = 0.0, float(means.mean())
+        for first in range(0, n, BLOCK_ROWS):
+            part = slice(first, first + BLOCK_ROWS)
+            centered = half_squares(self.geodesics_[part])
+            centered -= means[part, None]
+            centered -= means - grand
+            total += float(np.sum(centered**2))
+        return float(np.sqrt(max(total - float(np.sum(self.eigenvalues_**2)), 0.0))) / n

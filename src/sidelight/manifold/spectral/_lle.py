@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -19,11 +19,15 @@ from sidelight.manifold._reconstruction import (
 )
 from sidelight.manifold.spectral._base import MappedGraph, _NeighborhoodEmbedding, rows_like
 from sidelight.manifold.spectral._frame import held_in_place, smallest
+from sidelight.manifold.spectral._local_forms import check_form, local_forms
 from sidelight.tags import own_tags
 
 #: Price of a must-link of weight 1, in units of the last eigenvalue: the largest of four that were
 #: tried whose maps of iris, wine, breast cancer and digits gained, or hardly lost.
 MUST_LINK = 10.0
+
+#: What is added to the diagonal of a matrix that may be singular, as a share of its mean entry.
+LIFT = 1e-13
 
 
 @estimator
@@ -38,9 +42,11 @@ class LocallyLinearEmbedding(_NeighborhoodEmbedding):
     get the weights of their own neighbors. Read more in the
     :doc:`user guide </manifold/spectral>`.
 
-    Neighbors are the nearest rows of each row, not the symmetric union. Must-links add
-    ``10 λ_d Σ w_ij ‖z_i - z_j‖²`` to the sum, with ``λ_d`` the last eigenvalue without them.
-    Cannot-linked rows are no neighbors, and neither are the ends of the edges between their
+    Neighbors are the nearest rows of each row, not the symmetric union. Rows are needed, not
+    distances: weights come from the directions of the neighbors, which a graph does not hold.
+
+    Must-links add ``10 λ_d Σ w_ij ‖z_i - z_j‖²`` to the sum, with ``λ_d`` the last eigenvalue
+    without them. Cannot-linked rows are no neighbors, and neither are the ends of the edges between their
     neighborhoods that :func:`sidelight.graphs.constrain_graph` cuts. With anchors the same sum is
     minimized with these rows held where they are, and without the scale of the constraint.
 
@@ -48,13 +54,19 @@ class LocallyLinearEmbedding(_NeighborhoodEmbedding):
     ----------
     reg : float > 0, finite, default=0.001
         What is added to the diagonal of the Gram matrix of the neighbors, as a share of its trace.
+    method : {"standard", "modified", "hessian", "ltsa"}, default="standard"
+        What a neighborhood adds to the sum: the error of its weights; "modified", the errors of
+        all weights that rebuild the row nearly as well, so that regularization bends no sheet
+        (Zhang, Wang 2007); "hessian", the second derivatives of the coordinates on it, which needs
+        more than ``d (d + 3) / 2`` neighbors for ``d`` coordinates (Donoho, Grimes 2003); "ltsa",
+        what of the coordinates is not linear in its ``d`` principal directions (Zhang, Zha 2005).
 
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
         Trailing eigenvalues, that of the constant vector left out; NaN with anchors.
-    reconstruction_weights_ : csr_array of shape (n_mapped, n_mapped)
-        Weights ``w_ij``.
+    reconstruction_weights_ : csr_array of shape (n_mapped, n_mapped) or None
+        Weights ``w_ij``; None for other methods than "standard".
 
     Examples
     --------
@@ -69,6 +81,7 @@ class LocallyLinearEmbedding(_NeighborhoodEmbedding):
 
     _: KW_ONLY
     reg: FinitePositive = 1e-3
+    method: Literal["standard", "modified", "hessian", "ltsa"] = "standard"
 
     _own_tags = own_tags(
         summary="map on which neighbors rebuild rows as they do in the data",
@@ -79,25 +92,40 @@ class LocallyLinearEmbedding(_NeighborhoodEmbedding):
     def _embed(self, near: MappedGraph) -> Array:
         n = len(near.kept)
         pairs = known_pairs(near.known)
-        rows, _ = centered_rows(near.rows)
-        lists = self._neighbor_lists(near, pairs)
-        self.reconstruction_weights_ = weights_of_lists(rows, lists, self.reg)
-        apart = sparse.csr_array(sparse.eye_array(n) - self.reconstruction_weights_)
-        matrix = sparse.csr_array(apart.T @ apart)
+        matrix = self._form(near, pairs)
+        # On flat rows also linear functions are null vectors of the other forms.
+        mean = float(matrix.trace()) / n
+        lift = 0.0 if self.method == "standard" else LIFT * mean
         anchored = near.anchors is not None
         if not anchored or pairs.n_together:
-            self.eigenvalues_, vectors = smallest(matrix, np.ones(n), self.n_components)
+            self.eigenvalues_, vectors = smallest(matrix, np.ones(n), self.n_components, lift=lift)
         if pairs.n_together:
             # On a flat map without any error the rounding of the matrix gives the scale.
-            least = np.finfo(np.float64).eps * float(matrix.trace()) / n
+            least = np.finfo(np.float64).eps * mean
             scale = MUST_LINK * max(float(self.eigenvalues_[-1]), least)
             matrix = sparse.csr_array(matrix + scale * _pair_laplacian(pairs, n))
             if not anchored:
-                self.eigenvalues_, vectors = smallest(matrix, np.ones(n), self.n_components)
+                self.eigenvalues_, vectors = smallest(
+                    matrix, np.ones(n), self.n_components, lift=lift
+                )
         if near.anchors is not None:
             self.eigenvalues_ = np.full(self.n_components, np.nan)
             return held_in_place(matrix, near.anchors)
         return vectors
+
+    def _form(self, near: MappedGraph, pairs: Pairs) -> sparse.csr_array:
+        """Matrix ``M`` of the sum ``tr(ZᵀMZ)`` over the neighborhoods."""
+        rows, _ = centered_rows(near.rows)
+        lists = self._neighbor_lists(near, pairs)
+        n, d = len(rows), int(self.n_components)
+        if self.method != "standard":
+            usual = int(np.median(np.diff(lists.indptr)))
+            check_form(self.method, usual, d, rows.shape[1])
+            self.reconstruction_weights_: sparse.csr_array | None = None
+            return local_forms(rows, lists, self.method, d, self.reg)
+        self.reconstruction_weights_ = weights_of_lists(rows, lists, self.reg)
+        apart = sparse.csr_array(sparse.eye_array(n) - self.reconstruction_weights_)
+        return sparse.csr_array(apart.T @ apart)
 
     def _neighbor_lists(self, near: MappedGraph, pairs: Pairs) -> sparse.csr_array:
         """Neighbors of every row: the nearest, ends of bridges, and what cannot-links leave."""
