@@ -155,9 +155,7 @@ class BottleneckBase(Clusterer):
         family, means = self._smoothed_family(), self._smoothed_means()
         return costs_of_rows(family, rows, means)
 
-    def _placed(
-        self, rows: Any, costs: FloatArray, smoothed: FloatArray, where: IntArray
-    ) -> Array:
+    def _placed(self, rows: Any, costs: FloatArray, smoothed: FloatArray, where: IntArray) -> Array:
         """Clusters of least cost by the model of the fit, as it has placed its own rows.
 
         A row of counts with a feature that this cluster never had is new: that one feature would

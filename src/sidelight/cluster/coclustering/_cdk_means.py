@@ -141,7 +141,8 @@ class CDKMeans(Clusterer):
     Basu, Davidson, Wagstaff (eds.), Constrained Clustering, chapter 6. Must-links hold, since
     must-linked elements are in the same bi-sets and so have the same weights; two elements that
     must be apart never have a weight in the same cluster. With ``variant="default"`` an element
-    that the constraints left without a bi-set goes to the admissible cluster most like its ones. Bounds on gaps hold for every bi-set, but only tend to hold for clusters.
+    that the constraints left without a bi-set goes to the admissible cluster most like its ones.
+    Bounds on gaps hold for every bi-set, but only tend to hold for clusters.
 
     Pairs of rows change little on rows without constraints; as published they made them
     worse on tables of purchases (:doc:`published figures </published>`).
