@@ -12,6 +12,7 @@ from sidelight._fit.parameters import (
     Count,
     FiniteNonNegative,
     Positive,
+    Restarts,
     Seed,
     Verbosity,
     estimator,
@@ -136,7 +137,7 @@ class ConditionalInformationBottleneck(BottleneckBase):
     lagrangian: Literal[1, 2] = 1
     known_as: KnownAs = "auto"
     item_weight: ItemWeight = "uniform"
-    n_init: Count = 10
+    n_init: Restarts = 10
     cooling: Cooling = 1.3
     tol: Positive = 0.01
     max_iter: Count = 1000

@@ -12,7 +12,15 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.em.loop import Parameters, em, log_joint_blocks
-from sidelight._fit.parameters import Count, FiniteNonNegative, Seed, Verbosity, estimator
+from sidelight._fit.parameters import (
+    Count,
+    FiniteNonNegative,
+    Restarts,
+    Seed,
+    Verbosity,
+    estimator,
+    n_restarts,
+)
 from sidelight._fit.restarts import best_of, numbers_in, run_restarts
 from sidelight._typing import Array
 from sidelight.base import Clusterer
@@ -117,11 +125,12 @@ class FeedbackClustering(Clusterer):
     min_df : int >= 1, default=2
         Number of documents below which a term keeps weight 1 (before scaling): it marks a document,
         not a topic.
-    n_init : int >= 1, default=5
+    n_init : int >= 1 or "auto", default=5
         Number of random restarts of every clustering. Of those that lost the fewest clusters the
         likeliest is kept, where every stated pair that it violates counts against it like ten
         documents in the wrong cluster. What all have lost begins again with documents of the
         largest cluster.
+        ``"auto"`` takes 10 where starts are random, and 1 otherwise.
     tol : float >= 0, finite, default=0.0001
         Stop when an iteration gains no more than this per document.
 
@@ -185,7 +194,7 @@ class FeedbackClustering(Clusterer):
     step: FiniteNonNegative = 2.0
     variant: Literal["default", "published"] = "default"
     min_df: Count = 2
-    n_init: Count = 5
+    n_init: Restarts = 5
     max_iter: Count = 200
     tol: FiniteNonNegative = 1e-4
     random_state: Seed = None
@@ -383,7 +392,7 @@ class FeedbackClustering(Clusterer):
         """
         random_state = np.random.RandomState((self._seed + number) % 2**32)
         k, starts = self.n_clusters, []
-        for _ in range(self.n_init):
+        for _ in range(n_restarts(self)):
             logs = random_log_frequencies(self._source, k, random_state)
             if present is not None:
                 logs[list(kept)] = present.log_probabilities[list(kept)]
