@@ -195,10 +195,8 @@ def adjusted_mutual_information(table: Contingency) -> float:
         return 1.0  # every class is a cluster
     if min(len(one) for one in sizes) == 1:
         return 0.0  # a labeling that does not split the rows tells nothing
-    by_chance = expected_information(
-        *(part for one in sizes for part in np.unique(one, return_counts=True)),
-        gammaln(np.arange(table.n + 1) + 1.0),
-    )
+    different, other = (np.unique(one, return_counts=True) for one in sizes)
+    by_chance = expected_information(*different, *other, gammaln(np.arange(table.n + 1) + 1.0))
     scale = sum(entropy(one) for one in sizes) / 2 - by_chance
     beyond = mutual_information.of_table(table) - by_chance
     # All rows by themselves in one labeling: chance leaves nothing to tell.

@@ -85,7 +85,7 @@ class CondEns(Clusterer):
         information on the features ``F`` is measured by the squared error that the clusters save,
         within the known classes ``Z`` and in all rows. By default twice the adjusted mutual
         information with a known split beyond 0.1 is subtracted.
-        ``"auto"`` takes 10 where starts are random, and 1 otherwise.
+        ``"auto"`` takes 10.
 
     Attributes
     ----------

@@ -93,7 +93,7 @@ class CDKMeans(Clusterer):
         above this share of the largest value of the column. None takes zeros and ones only.
     n_init : int >= 1 or "auto", default=10
         Number of restarts from random bi-sets; the one with the smallest sum is kept.
-        ``"auto"`` takes 10 where starts are random, and 1 otherwise.
+        ``"auto"`` takes 10.
     max_iter : int >= 1, default=50
         Most iterations of a restart.
 

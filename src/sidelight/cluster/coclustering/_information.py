@@ -56,7 +56,7 @@ class InformationCoclustering(Clusterer):
         Number of clusters of columns; None for as many as of rows, or as there are columns.
     n_init : int >= 1 or "auto", default=10
         Number of restarts from random clusters; the one with the smallest loss is kept.
-        ``"auto"`` takes 10 where starts are random, and 1 otherwise.
+        ``"auto"`` takes 10.
     max_iter : int >= 1, default=100
         Most iterations of a restart.
     tol : float >= 0, default=1e-09

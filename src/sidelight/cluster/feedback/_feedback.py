@@ -130,7 +130,7 @@ class FeedbackClustering(Clusterer):
         likeliest is kept, where every stated pair that it violates counts against it like ten
         documents in the wrong cluster. What all have lost begins again with documents of the
         largest cluster.
-        ``"auto"`` takes 10 where starts are random, and 1 otherwise.
+        ``"auto"`` takes 10.
     tol : float >= 0, finite, default=0.0001
         Stop when an iteration gains no more than this per document.
 

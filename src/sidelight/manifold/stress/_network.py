@@ -83,7 +83,7 @@ class AutoassociativeNetwork(Embedding):
     n_init : int >= 1 or "auto", default=1
         Number of restarts: the first near principal components, the others from random weights;
         the best is kept.
-        ``"auto"`` takes 10 where starts are random, and 1 otherwise.
+        ``"auto"`` takes 10.
 
     Attributes
     ----------

@@ -88,7 +88,7 @@ class GreedyMixture(GaussianBase):
         Largest number of iterations of EM per number of components.
     n_init : int >= 1 or "auto", default=1
         Number of restarts with different candidates; the best is kept.
-        ``"auto"`` takes 10 where starts are random, and 1 otherwise.
+        ``"auto"`` takes 10.
     random_state : int or RandomState or None, default=None
         Seed or generator for the splits that are tried; pass an int for reproducible results.
 

@@ -58,7 +58,7 @@ class ConsensusClustering(Clusterer):
     n_init : int >= 1 or "auto", default=5
         Number of restarts: from the best of the given partitions, then from pivot clusterings and
         the next best partitions by turns. The best is kept.
-        ``"auto"`` takes 10 where starts are random, and 1 otherwise.
+        ``"auto"`` takes 10.
     max_iter : int >= 1, default=100
         Largest number of rounds of a restart; a round moves objects and merges clusters.
 
