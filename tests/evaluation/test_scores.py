@@ -12,6 +12,7 @@ from tests.strategies import labelings
 
 from sidelight.evaluation import (
     _matching,
+    adjusted_mutual_information,
     adjusted_rand_index,
     class_weighted_f,
     clustering_accuracy,
@@ -34,6 +35,7 @@ SYMMETRIC = [
     adjusted_rand_index,
     pairwise_f1,
     mutual_information,
+    adjusted_mutual_information,
     variation_of_information,
     normalized_mutual_information,
     clustering_accuracy,
@@ -115,6 +117,27 @@ def test_scores_that_scikit_learn_has(labels):
         assert normalized_mutual_information(*labels, "reference") == pytest.approx(
             sklearn.metrics.homogeneity_score(*labels), abs=1e-12
         )
+
+
+@given(labelings(max_rows=60))
+def test_adjusted_information_is_that_of_scikit_learn(labels):
+    expected = sklearn.metrics.adjusted_mutual_info_score(*labels)
+    assert adjusted_mutual_information(*labels) == pytest.approx(expected, abs=1e-9)
+
+
+def test_information_by_chance_is_the_mean_over_all_orders():
+    classes, clusters = [0, 0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 1, 1, 2]
+    exact = np.mean([mutual_information(classes, one) for one in permutations(clusters)])
+    entropies = [mutual_information(one, one) for one in (classes, clusters)]
+    expected = (mutual_information(classes, clusters) - exact) / (np.mean(entropies) - exact)
+    assert adjusted_mutual_information(classes, clusters) == pytest.approx(expected)
+
+
+def test_many_clusters_by_chance_share_nothing_beyond_chance():
+    rng = np.random.default_rng(0)
+    classes, clusters = rng.integers(0, 900, (2, 20_000))
+    assert normalized_mutual_information(classes, clusters) > 0.4
+    assert abs(adjusted_mutual_information(classes, clusters)) < 0.01
 
 
 @given(labelings())

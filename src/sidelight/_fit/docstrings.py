@@ -15,7 +15,7 @@ from typing import NamedTuple
 COMMON_PARAMETERS = {
     "n_clusters": "Number of clusters.",
     "n_init": "Number of restarts with different seeds; the best is kept. A given start is run "
-    "once.",
+    'once. "auto" takes 10 where starts are random, and 1 otherwise, as in scikit-learn.',
     "max_iter": "Largest number of iterations of a restart.",
     "random_state": "Seed or generator for the random initialization; pass an int for "
     "reproducible results.",

@@ -51,6 +51,8 @@ FiniteNonNegative: TypeAlias = Annotated[float, Interval(0, open_high=True)]
 FinitePositive: TypeAlias = Annotated[float, Interval(0, open_low=True, open_high=True)]
 Share: TypeAlias = Annotated[float, Interval(0, 1)]
 Auto: TypeAlias = Literal["auto"]
+#: Number of restarts; :func:`n_restarts` says what "auto" is.
+Restarts: TypeAlias = Count | Auto
 Seed: TypeAlias = int | np.random.RandomState | None
 Verbosity: TypeAlias = int | bool
 ArrayLike: TypeAlias = npt.NDArray[Any] | list[Any]
@@ -61,6 +63,31 @@ NamesLike: TypeAlias = npt.NDArray[np.object_]
 #: Finite parameters beyond it, and positive ones below its inverse, leave the range of floating
 #: point as soon as they are multiplied or squared.
 LARGEST = 1e100
+
+
+#: Starts that are drawn without looking at what was drawn before.
+RANDOM_STARTS = ("random", "random_from_data", "dirichlet")
+
+
+def n_restarts(estimator: Any) -> int:
+    """Return the number of restarts that an estimator asks for by ``n_init``.
+
+    "auto" is scikit-learn's: 10 where starts are random, 1 where they are given or chosen with
+    care, such as by k-means++. Methods that offer no choice of starts have random ones.
+
+    Examples
+    --------
+    >>> from sidelight._fit.parameters import n_restarts
+    >>> from sidelight.cluster import KMeans
+    >>> n_restarts(KMeans(n_init=7)), n_restarts(KMeans(n_init="auto"))
+    (7, 1)
+    >>> n_restarts(KMeans(init="random", n_init="auto"))
+    10
+    """
+    if not isinstance(estimator.n_init, str):
+        return int(estimator.n_init)
+    start = getattr(estimator, "init", getattr(estimator, "init_params", RANDOM_STARTS[0]))
+    return 10 if isinstance(start, str) and start in RANDOM_STARTS else 1
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from ._constraints import constraint_satisfaction as constraint_satisfaction
 from ._cross_validated import cross_validated_labels as cross_validated_labels
 from ._dendrogram import DendrogramScores as DendrogramScores
 from ._dendrogram import dendrogram_scores as dendrogram_scores
+from ._information import adjusted_mutual_information as adjusted_mutual_information
 from ._information import conditional_mutual_information as conditional_mutual_information
 from ._information import mutual_information as mutual_information
 from ._information import normalized_mutual_information as normalized_mutual_information

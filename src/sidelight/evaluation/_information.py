@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal, get_args
 
 import numpy as np
+from scipy.special import gammaln
 
+from sidelight._kernels.evaluation.chance import expected_information
 from sidelight._typing import IntArray
 from sidelight.constraints.inner import check_one_index
 from sidelight.evaluation._contingency import (
@@ -166,6 +168,39 @@ def normalized_information(table: Contingency, normalization: Normalization) -> 
         "reference": of_classes,
     }[normalization]
     return min(1.0, shared / scale)
+
+
+@partition_score
+def adjusted_mutual_information(table: Contingency) -> float:
+    r"""Mutual information beyond chance: 0 on average for random labelings, 1 for the same ones.
+
+    .. math:: \mathrm{AMI}(U, V) = \frac{I(U; V) - E[I]}{(H(U) + H(V)) / 2 - E[I]}
+
+    where :math:`E[I]` is the mean over all pairs of labelings with classes and clusters of these
+    sizes (Vinh, Epps and Bailey 2010). The normalized mutual information of unrelated labelings
+    grows with the number of clusters; this one does not, and can be negative. It takes time that
+    grows with the sum of the smaller sizes over all pairs of a class and a cluster of different
+    sizes. Where all rows are labeled it is scikit-learn's ``adjusted_mutual_info_score``.
+
+    Examples
+    --------
+    >>> from sidelight.evaluation import adjusted_mutual_information
+    >>> adjusted_mutual_information([0, 0, 1, 1], ["x", "x", "y", "y"])
+    1.0
+    >>> round(adjusted_mutual_information([0, 0, 1, 1], [0, 1, 0, 1]), 2)  # less than by chance
+    -0.5
+    """
+    sizes = table.row_total, table.column_total
+    if len(table.count) == len(sizes[0]) == len(sizes[1]):
+        return 1.0  # every class is a cluster
+    if min(len(one) for one in sizes) == 1:
+        return 0.0  # a labeling that does not split the rows tells nothing
+    different, other = (np.unique(one, return_counts=True) for one in sizes)
+    by_chance = expected_information(*different, *other, gammaln(np.arange(table.n + 1) + 1.0))
+    scale = sum(entropy(one) for one in sizes) / 2 - by_chance
+    beyond = mutual_information.of_table(table) - by_chance
+    # All rows by themselves in one labeling: chance leaves nothing to tell.
+    return beyond / scale if abs(scale) > 1e-12 else 0.0
 
 
 @partition_score

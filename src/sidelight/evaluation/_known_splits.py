@@ -10,6 +10,7 @@ from sidelight._typing import FloatArray, IntArray
 from sidelight.constraints import KnownSplits
 from sidelight.evaluation._contingency import contingency
 from sidelight.evaluation._information import (
+    adjusted_mutual_information,
     entropy,
     normalized_information,
     variation_of_information,
@@ -35,6 +36,9 @@ class SplitSimilarity(NamedTuple):
         Mutual information over the entropy of the known split: the share of the known split that
         the clusters tell. For a column of numbers, the share of its variance that the clusters
         explain.
+    ami : float
+        Mutual information beyond chance, from 0 on average for unrelated clusterings to 1. NaN for
+        numbers.
     """
 
     name: str
@@ -42,6 +46,7 @@ class SplitSimilarity(NamedTuple):
     largest: float
     nmi: float
     nmi_reference: float
+    ami: float
 
 
 def similarity_to_splits(labels: Any, known: KnownSplits) -> list[SplitSimilarity]:
@@ -79,7 +84,7 @@ def similarity_to_splits(labels: Any, known: KnownSplits) -> list[SplitSimilarit
     for column in known.columns():
         if column.classes is None:
             share = _explained(column.values, clusters)
-            found.append(SplitSimilarity(column.name, np.nan, np.nan, np.nan, share))
+            found.append(SplitSimilarity(column.name, np.nan, np.nan, np.nan, share, np.nan))
             continue
         table = contingency(column.values, clusters)
         found.append(
@@ -89,6 +94,7 @@ def similarity_to_splits(labels: Any, known: KnownSplits) -> list[SplitSimilarit
                 entropy(table.row_total) + entropy(table.column_total),
                 normalized_information(table, "arithmetic"),
                 normalized_information(table, "reference"),
+                adjusted_mutual_information.of_table(table),
             )
         )
     return found

@@ -12,6 +12,7 @@ from sidelight.constraints.inner import align, check_one_index
 from sidelight.evaluation._contingency import contingency, encode_labels
 from sidelight.evaluation._information import (
     NORMALIZATIONS,
+    adjusted_mutual_information,
     mutual_information,
     normalized_information,
     variation_of_information,
@@ -34,6 +35,7 @@ SCORES = (
     rand_index,
     adjusted_rand_index,
     mutual_information,
+    adjusted_mutual_information,
     variation_of_information,
     clustering_accuracy,
     purity,

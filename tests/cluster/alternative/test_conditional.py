@@ -307,7 +307,9 @@ def test_new_rows_of_unknown_class_go_where_they_fit_in_any_class():
     known = adjusted_rand_index(height[300:], model.predict(X[300:], known=side[300:]))
     # The sides are far apart, so that the rows tell theirs; shares of the sides that differ by
     # chance move the overall centers, which must not order the rows by side.
-    assert adjusted_rand_index(height[300:], model.predict(X[300:])) == pytest.approx(known, abs=0.01)
+    assert adjusted_rand_index(height[300:], model.predict(X[300:])) == pytest.approx(
+        known, abs=0.01
+    )
 
 
 @pytest.mark.parametrize("features", FEATURES)

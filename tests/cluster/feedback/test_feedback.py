@@ -192,13 +192,43 @@ def test_a_faithful_user_does_not_lose_by_ten_rounds() -> None:
     assert np.mean(gained) > -0.02
 
 
+def short_documents(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """125 documents of 20 to 60 words, a tenth of them from words of their topic."""
+    rng = np.random.default_rng(seed)
+    shares = np.tile(0.9 * rng.dirichlet(np.full(800, 0.3)), (5, 1))
+    for topic in shares:
+        topic[rng.choice(800, 40, replace=False)] += 0.1 / 40
+    y = np.arange(125) % 5
+    return np.array([rng.multinomial(rng.integers(20, 61), shares[topic]) for topic in y]), y
+
+
+def one_pair_apart(X: np.ndarray, y: np.ndarray, seed: int, **params: Any) -> FeedbackClustering:
+    """A clustering after one pair of its documents was said to belong apart."""
+    model = FeedbackClustering(5, random_state=seed, **params).fit(X)
+    joined = (model.labels_[:, None] == model.labels_) & (y[:, None] != y)
+    return model.add_feedback("apart", np.argwhere(joined)[0].tolist()).refit()
+
+
+@pytest.mark.filterwarnings("ignore::sidelight.exceptions.ConstraintWarning")
+@pytest.mark.parametrize("params", [{}, {"schedule": "unsatisfied", "variant": "published"}])
+@pytest.mark.parametrize("seed", range(4))
+def test_one_pair_does_not_empty_clusters(seed: int, params: dict[str, Any]) -> None:
+    # The prior of the objective is largest for a cluster without documents.
+    assert one_pair_apart(*small_collection(seed), seed, **params).cluster_sizes_.min() > 0
+    # With short documents it outweighs them: 123 to 125 of 125 came into one cluster.
+    assert one_pair_apart(*short_documents(seed), seed, **params).cluster_sizes_.max() < 100
+
+
 def test_documents_that_fall_into_one_cluster_are_told() -> None:
-    X, _ = small_collection(0)
-    model = FeedbackClustering(5, step=1e6, n_init=1, random_state=0).fit(X)
-    here = np.flatnonzero(model.labels_ == model.labels_[0])
-    model.add_feedback("apart", here[:3])
-    with pytest.warns(ConstraintWarning, match=r"of 125 documents are in one cluster; undo\(\)"):
-        model.refit()
+    X, y = short_documents(2)
+    with pytest.warns(ConstraintWarning, match=r"documents are in one cluster; undo\(\)"):
+        one_pair_apart(X, y, 2, variant="published", step=12.0, n_init=1)
+
+
+def test_lost_clusters_are_told() -> None:
+    X, y = short_documents(1)
+    with pytest.warns(ConstraintWarning, match=r"clusters? of 5 got no document; undo\(\)"):
+        one_pair_apart(X, y, 1)
 
 
 # ------------------------------------------------------------------ bad input

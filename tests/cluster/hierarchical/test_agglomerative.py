@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from scipy import sparse
 from scipy.cluster.hierarchy import fcluster, is_valid_linkage, linkage
 from scipy.spatial.distance import pdist, squareform
+from sklearn.cluster import AgglomerativeClustering
 from sklearn.datasets import load_iris
 from sklearn.metrics import adjusted_rand_score
 from tests.constraints.closure import random_knowledge
@@ -27,10 +28,21 @@ from sidelight.exceptions import (
     ConstraintWarning,
     InconsistentConstraints,
     InfeasibleConstraints,
+    InvalidParameter,
     SidelightError,
 )
 
-LINKAGES = ["single", "complete", "average"]
+LINKAGES = ["single", "complete", "average", "ward"]
+
+
+def between(D: np.ndarray, a: Any, b: Any, method: str) -> float:
+    """Linkage of two clusters of rows with these distances."""
+    block = D[np.ix_(list(a), list(b))]
+    if method != "ward":
+        return float({"single": np.min, "complete": np.max, "average": np.mean}[method](block))
+    inside = [np.mean(D[np.ix_(list(one), list(one))] ** 2) / 2 for one in (a, b)]
+    squared = np.mean(block**2) - sum(inside)  # of the distance of the means
+    return float(np.sqrt(2 * len(a) * len(b) / (len(a) + len(b)) * max(squared, 0.0)))
 
 
 by_linkage = pytest.mark.parametrize("method", LINKAGES)
@@ -55,11 +67,10 @@ def greedy(X: np.ndarray, known: Constraints, method: str, careful_k: int | None
     apart = {(int(i), int(j)) for i, j in known.cannot_link}
     component = known.components()
     clusters = [frozenset(np.flatnonzero(component == c).tolist()) for c in np.unique(component)]
-    combine = {"single": np.min, "complete": np.max, "average": np.mean}[method]
     heights = []
     while careful_k is None or len(clusters) > careful_k:
         ranked = sorted(
-            (float(combine(D[np.ix_(list(a), list(b))])), sorted(a), sorted(b))
+            (between(D, a, b, method), sorted(a), sorted(b))
             for a, b in itertools.combinations(clusters, 2)
             if not any((min(i, j), max(i, j)) in apart for i in a for j in b)
         )
@@ -88,8 +99,67 @@ def test_without_constraints_it_is_scipy(method: str) -> None:
     assert as_sets(model.labels_) == as_sets(fcluster(expected, 5, "maxclust"))
     assert model.n_clusters_dead_end_ == 1
     np.testing.assert_array_equal(model.history_, model.linkage_[:75, 2])
-    soft = ConstrainedAgglomeration(5, linkage=method, enforcement="soft").fit(X)
-    np.testing.assert_allclose(soft.linkage_, model.linkage_)
+    if method != "ward":
+        soft = ConstrainedAgglomeration(5, linkage=method, enforcement="soft").fit(X)
+        np.testing.assert_allclose(soft.linkage_, model.linkage_)
+
+
+@by_linkage
+@pytest.mark.parametrize("threshold", [0.0, 0.4, 1.1, 2.5, 100.0])
+def test_a_threshold_is_that_of_scikit_learn(method: str, threshold: float) -> None:
+    X = np.random.default_rng(2).normal(size=(60, 3))
+    model = ConstrainedAgglomeration(None, linkage=method, distance_threshold=threshold).fit(X)
+    theirs = AgglomerativeClustering(None, linkage=method, distance_threshold=threshold).fit(X)
+    assert model.n_clusters_ == theirs.n_clusters_
+    assert as_sets(model.labels_) == as_sets(theirs.labels_)
+    # At the very height of a merge it is not made.
+    tree = ConstrainedAgglomeration(None, linkage=method).fit(X)
+    exact = float(tree.linkage_[30, 2])
+    here = ConstrainedAgglomeration(None, linkage=method, distance_threshold=exact).fit(X)
+    assert here.n_iter_ == 30
+
+
+@by_linkage
+def test_a_threshold_keeps_to_what_is_known(method: str) -> None:
+    X, y = load_iris(return_X_y=True)
+    known = Constraints.sample(y, 60, random_state=0)
+    tree = ConstrainedAgglomeration(None, linkage=method).fit(X, constraints=known)
+    for threshold in (0.0, 0.5, 2.0, 1e6):
+        model = ConstrainedAgglomeration(None, linkage=method, distance_threshold=threshold)
+        model.fit(X, constraints=known)
+        assert model.n_violations_ == 0
+        linked = len(y) - known.closure().n_components
+        assert model.n_iter_ == linked + np.sum(tree.history_[linked:] < threshold)
+    assert model.n_clusters_ == tree.n_clusters_dead_end_
+
+
+def test_ward_heights_are_what_a_merge_adds_to_the_sum_of_squares() -> None:
+    X = np.random.default_rng(3).normal(size=(40, 2))
+    known = Constraints(groups=np.arange(40) % 15, n_samples=40)
+    model = ConstrainedAgglomeration(None, linkage="ward").fit(X, constraints=known)
+
+    def inertia(labels: np.ndarray) -> float:
+        return sum(
+            float(np.sum((X[labels == c] - X[labels == c].mean(0)) ** 2)) for c in set(labels)
+        )
+
+    cuts = [
+        ConstrainedAgglomeration(k, linkage="ward").fit(X, constraints=known).labels_
+        for k in range(15, 0, -1)
+    ]
+    added = np.diff([inertia(labels) for labels in cuts])
+    np.testing.assert_allclose(added, model.linkage_[25:, 2] ** 2 / 2)
+
+
+def test_choices_that_exclude_each_other() -> None:
+    X = np.eye(3)
+    for model, told in (
+        (ConstrainedAgglomeration(2, distance_threshold=1.0), "leave one of them out"),
+        (ConstrainedAgglomeration(2, linkage="ward", metric="precomputed"), "means of rows"),
+        (ConstrainedAgglomeration(2, linkage="ward", enforcement="soft"), "means of rows"),
+    ):
+        with pytest.raises(InvalidParameter, match=told):
+            model.fit(X)
 
 
 @by_linkage
@@ -99,16 +169,16 @@ def test_must_links_only_is_linkage_of_the_components(method: str) -> None:
     known = Constraints(rng.integers(0, 30, size=(14, 2)), n_samples=30)
     component = known.components()
     D = squareform(pdist(X))
-    combine = {"single": np.min, "complete": np.max, "average": np.mean}[method]
     m = component.max() + 1
-    between = np.zeros((m, m))
+    start = np.zeros((m, m))
     for a, b in itertools.combinations(range(m), 2):
-        between[a, b] = between[b, a] = combine(D[component == a][:, component == b])
+        members = (np.flatnonzero(component == one) for one in (a, b))
+        start[a, b] = start[b, a] = between(D, *members, method)
     model = ConstrainedAgglomeration(3, linkage=method).fit(X, constraints=known)
     assert np.all(model.linkage_[: 30 - m, 2] == 0)
-    if method != "average":  # SciPy would count every component as one row
+    if method in ("single", "complete"):  # SciPy would count every component as one row
         np.testing.assert_allclose(
-            model.linkage_[30 - m :, 2], linkage(squareform(between), method)[:, 2]
+            model.linkage_[30 - m :, 2], linkage(squareform(start), method)[:, 2]
         )
     heights, _ = greedy(X, known, method)
     np.testing.assert_allclose(model.linkage_[30 - m :, 2], heights)
@@ -278,7 +348,7 @@ def test_impossible_numbers_of_clusters() -> None:
 
 def test_bad_choices_and_edges_of_size() -> None:
     X = np.arange(4.0)[:, None]
-    for wrong in ({"linkage": "ward"}, {"enforcement": "weak"}, {"metric": "cosine"}):
+    for wrong in ({"linkage": "median"}, {"enforcement": "weak"}, {"metric": "cosine"}):
         with pytest.raises(ValueError, match="must be"):
             ConstrainedAgglomeration(**wrong).fit(X)
     one = ConstrainedAgglomeration(1).fit(X[:1])

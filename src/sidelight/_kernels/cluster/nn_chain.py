@@ -2,9 +2,9 @@
 
 Distances are kept as SciPy keeps them, one number per unordered pair (condensed), and an infinite
 one means that the two must never be joined. A merged cluster is infinitely far from everything that
-one of its parts was infinitely far from, so that for single, complete and average linkage
+one of its parts was infinitely far from, so that for single, complete, average and Ward linkage
 
-    D(a ∪ b, c)  >=  min(D(a, c), D(b, c))
+    D(a ∪ b, c)  >=  min(D(a, c), D(b, c))   (for Ward: if D(a, b) is no larger than the two)
 
 still holds: merging two mutual nearest neighbors is always right, in any order, and following
 nearest neighbors finds all merges in O(m²).
@@ -17,7 +17,7 @@ import numpy as np
 from sidelight._kernels import kernel
 from sidelight._typing import Array
 
-SINGLE, COMPLETE, AVERAGE = 0, 1, 2
+SINGLE, COMPLETE, AVERAGE, WARD = 0, 1, 2, 3
 
 
 @kernel
@@ -61,6 +61,17 @@ def sums_to_means(sums: Array, sizes: Array) -> None:
 
 
 @kernel
+def distances_to_increases(distances: Array, sizes: Array) -> None:
+    """Multiply distances of means with ``sqrt(2 s t / (s + t))``, in place: Ward linkage."""
+    place = 0
+    for first in range(sizes.shape[0]):
+        for second in range(first + 1, sizes.shape[0]):
+            one, other = float(sizes[first]), float(sizes[second])
+            distances[place] *= np.sqrt(2.0 * one * other / (one + other))
+            place += 1
+
+
+@kernel
 def shorten_through(distances: Array, n: int, hubs: Array) -> None:
     """Shortest paths through a hub: ``D_ij <- min(D_ij, D_ih + D_hj)``, in place."""
     to_hub = np.empty(n)
@@ -75,15 +86,28 @@ def shorten_through(distances: Array, n: int, hubs: Array) -> None:
 
 
 @kernel
-def joined_distance(one: float, other: float, size: int, other_size: int, linkage: int) -> float:
-    """Distance of something to two clusters that become one."""
+def joined_distance(
+    one: float,
+    other: float,
+    between: float,
+    size: int,
+    other_size: int,
+    third_size: int,
+    linkage: int,
+) -> float:
+    """Distance of a third cluster to two that become one, which are ``between`` apart."""
     if one == np.inf or other == np.inf:
         return np.inf
     if linkage == SINGLE:
         return min(one, other)
     if linkage == COMPLETE:
         return max(one, other)
-    return (size * one + other_size * other) / (size + other_size)
+    if linkage == AVERAGE:
+        return (size * one + other_size * other) / (size + other_size)
+    # Lance and Williams; rounding must not make it negative where all are near zero.
+    squares = (size + third_size) * one * one + (other_size + third_size) * other * other
+    squares -= third_size * between * between
+    return float(np.sqrt(max(squares, 0.0) / (size + other_size + third_size)))
 
 
 @kernel
@@ -149,14 +173,17 @@ def follow_chain(
 def _join(distances: Array, size: Array, keep: int, drop: int, linkage: int) -> None:
     """Make one cluster of two."""
     n = size.shape[0]
+    between = distances[condensed_index(keep, drop, n)]
     for there in range(n):
         if there != keep and there != drop and size[there] > 0:
             place = condensed_index(keep, there, n)
             distances[place] = joined_distance(
                 distances[place],
                 distances[condensed_index(drop, there, n)],
+                between,
                 size[keep],
                 size[drop],
+                size[there],
                 linkage,
             )
     size[keep] += size[drop]

@@ -26,7 +26,16 @@ from sidelight._fit.alternation import Alternation, alternate
 from sidelight._fit.checks import check_weights
 from sidelight._fit.lowest import is_lower
 from sidelight._fit.moments import moments
-from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity, estimator
+from sidelight._fit.parameters import (
+    ArrayLike,
+    Count,
+    NonNegative,
+    Restarts,
+    Seed,
+    Verbosity,
+    estimator,
+    n_restarts,
+)
 from sidelight._fit.tiles import EqualWeights
 from sidelight._typing import Array
 from sidelight._warn import warn
@@ -544,12 +553,12 @@ class _KMeansBase(_CentersBase):
 
     _: KW_ONLY
     init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++"
-    n_init: Count = 5
+    n_init: Restarts = 5
 
     @property
     def _n_starts(self) -> int:
         """Number of restarts: one from given centers."""
-        return self.n_init if isinstance(self.init, str) else 1
+        return n_restarts(self) if isinstance(self.init, str) else 1
 
     @property
     def _project(self) -> Project | None:

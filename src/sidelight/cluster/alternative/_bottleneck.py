@@ -8,7 +8,15 @@ from typing import Annotated, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.parameters import Count, Interval, Positive, Seed, Verbosity, estimator
+from sidelight._fit.parameters import (
+    Count,
+    Interval,
+    Positive,
+    Restarts,
+    Seed,
+    Verbosity,
+    estimator,
+)
 from sidelight._typing import Array
 from sidelight.cluster.alternative._bottleneck_base import BottleneckBase, Method
 from sidelight.cluster.alternative._bottleneck_cells import CellModel
@@ -69,7 +77,7 @@ class InformationBottleneck(BottleneckBase):
     features: Features = "multinomial"
     method: Method = "annealing"
     item_weight: ItemWeight = "uniform"
-    n_init: Count = 10
+    n_init: Restarts = 10
     cooling: Cooling = 1.3
     tol: Positive = 0.01
     max_iter: Count = 1000

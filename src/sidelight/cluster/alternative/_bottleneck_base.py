@@ -9,7 +9,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Tags
 
-from sidelight._typing import Array, FloatArray, IntArray
+from sidelight._fit.parameters import Restarts, n_restarts
+from sidelight._typing import Array, FloatArray
 from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
 from sidelight.cluster.alternative._annealing import (
     AnnealedRestart,
@@ -43,7 +44,7 @@ class BottleneckBase(Clusterer):
     n_clusters: int
     features: Features
     method: Method
-    n_init: int
+    n_init: Restarts
     cooling: float
     tol: float
     max_iter: int
@@ -103,7 +104,7 @@ class BottleneckBase(Clusterer):
                 return end
             return end.followed_by(reinsert(model, self.n_clusters, end.labels, rng, **settings))
 
-        best = self._best_restart(self.n_init, run, as_rows(items.rows))
+        best = self._best_restart(n_restarts(self), run, as_rows(items.rows))
         return moved(best, np.random.RandomState(0)) if model.moves_rows == "best" else best
 
     def _set_fitted_attributes(
@@ -155,9 +156,7 @@ class BottleneckBase(Clusterer):
         family, means = self._smoothed_family(), self._smoothed_means()
         return costs_of_rows(family, rows, means)
 
-    def _placed(
-        self, rows: Any, costs: FloatArray, smoothed: FloatArray, where: IntArray
-    ) -> Array:
+    def _placed(self, rows: Any, costs: FloatArray, smoothed: FloatArray, where: Array) -> Array:
         """Clusters of least cost by the model of the fit, as it has placed its own rows.
 
         A row of counts with a feature that this cluster never had is new: that one feature would

@@ -151,7 +151,7 @@ class CellCosts:
         return costs
 
     def least(self, rows: Any) -> tuple[FloatArray, IntArray]:
-        """Least cost of every row in every cluster over all cells, and the cell of the least of all.
+        """Least cost of every row in every cluster over all cells, and the cell of the least one.
 
         It is the cost at an unknown cell: the likeliest one for the row and the cluster.
         """

@@ -10,7 +10,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.parameters import ArrayLike, Count, Seed, Verbosity, estimator
+from sidelight._fit.parameters import (
+    ArrayLike,
+    Count,
+    Restarts,
+    Seed,
+    Verbosity,
+    estimator,
+    n_restarts,
+)
 from sidelight._fit.restarts import best_of, fit_progress, numbers_in, run_restarts
 from sidelight._progress import progress
 from sidelight._typing import Array, FloatArray, IntArray
@@ -72,11 +80,12 @@ class CondEns(Clusterer):
     variant : {"default", "published"}, default="default"
         "published" has the combination of the labelings alone, and compares runs by ``score_``
         alone.
-    n_init : int >= 1, default=3
+    n_init : int >= 1 or "auto", default=3
         Number of runs. The run with the largest ``I(C;F|Z) + 0.3 I(C;F)`` is kept, where
         information on the features ``F`` is measured by the squared error that the clusters save,
-        within the known classes ``Z`` and in all rows. By default twice the normalized mutual
+        within the known classes ``Z`` and in all rows. By default twice the adjusted mutual
         information with a known split beyond 0.1 is subtracted.
+        ``"auto"`` takes 10.
 
     Attributes
     ----------
@@ -91,7 +100,7 @@ class CondEns(Clusterer):
         ``I(C;F|Z) + 0.3 I(C;F)`` of the clusters, both as shares of the squared error within the
         known classes and in all rows.
     restarts_ : dict of str to ndarray
-        ``objective``, ``score`` and ``redundancy`` of every run; the last is the largest normalized
+        ``objective``, ``score`` and ``redundancy`` of every run; the last is the largest adjusted
         mutual information with a known split.
     local_agreement_ : ndarray of shape (n_classes,)
         Share of the local labeling of every known class that the combined partition explains,
@@ -128,7 +137,7 @@ class CondEns(Clusterer):
     n_local: Count | ArrayLike | None = None
     class_weight: Literal["size", "equal"] = "size"
     variant: Literal["default", "published"] = "default"
-    n_init: Count = 3
+    n_init: Restarts = 3
     random_state: Seed = None
     verbose: Verbosity = 0
 
@@ -183,7 +192,7 @@ class CondEns(Clusterer):
             return self._run(number, rows, parts, score, rng)
 
         seeds = check_random_state(self.random_state).randint(
-            np.iinfo(np.int32).max, size=self.n_init
+            np.iinfo(np.int32).max, size=n_restarts(self)
         )
         runs = run_restarts(
             run,
@@ -244,7 +253,7 @@ class CondEns(Clusterer):
         weights = self._class_weights([parts[place] for place in voting])
         labelings = Labelings.of(labels, sizes)
         seed = _seed(rng)
-        directions = [None]
+        directions: list[FloatArray | None] = [None]
         if self.variant == "default":
             directions += [directions_of_cells(labelings, weights, score.cells)]
         with progress(show=False):

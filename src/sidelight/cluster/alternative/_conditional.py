@@ -12,6 +12,7 @@ from sidelight._fit.parameters import (
     Count,
     FiniteNonNegative,
     Positive,
+    Restarts,
     Seed,
     Verbosity,
     estimator,
@@ -136,7 +137,7 @@ class ConditionalInformationBottleneck(BottleneckBase):
     lagrangian: Literal[1, 2] = 1
     known_as: KnownAs = "auto"
     item_weight: ItemWeight = "uniform"
-    n_init: Count = 10
+    n_init: Restarts = 10
     cooling: Cooling = 1.3
     tol: Positive = 0.01
     max_iter: Count = 1000
@@ -209,10 +210,11 @@ class ConditionalInformationBottleneck(BottleneckBase):
         Parameters
         ----------
         X : array or CSR matrix of shape (n_samples, n_features)
-            Rows. With their known splits, those of the fit are in the clusters of ``labels_``, where
-            the fit has converged (but for rows near a tie with ``lagrangian=2``, whose price is
-            about all rows at once). Where the cluster never had a word of a new row, all clusters
-            have one more row with the shares of all rows, so that this word does not exclude them.
+            Rows. With their known splits, those of the fit are in the clusters of ``labels_``
+            where the fit has converged (but for rows near a tie with ``lagrangian=2``, whose price
+            is about all rows at once). Where the cluster never had a word of a new row, all
+            clusters have one more row with the shares of all rows, so that this word does not
+            exclude them.
         known : KnownSplits or anything that it takes, default=None
             The known splits of the rows, the same ones as in ``fit``. Without them a row goes
             to the cluster that costs least in any of the known classes (with a regression: to the

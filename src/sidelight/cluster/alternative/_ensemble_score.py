@@ -16,7 +16,7 @@ from sidelight.evaluation import similarity_to_splits
 COORDINATION = 0.3
 
 
-#: Normalized mutual information with a known split up to which clusters count as independent.
+#: Adjusted mutual information with a known split up to which clusters count as independent.
 INDEPENDENT = 0.1
 #: Price of every unit beyond it, in units of the score.
 PRICE = 2.0
@@ -49,8 +49,8 @@ class ConditionalScore:
         return _saved(left, self.within) + COORDINATION * _saved(overall, self.total)
 
     def redundancy(self, labels: Array) -> float:
-        """Largest normalized mutual information of clusters and a known split; 0 without any."""
-        return max((one.nmi for one in similarity_to_splits(labels, self.splits)), default=0.0)
+        """Largest adjusted mutual information of clusters and a known split; 0 without any."""
+        return max((one.ami for one in similarity_to_splits(labels, self.splits)), default=0.0)
 
     def _sums(self, groups: IntArray, n_groups: int) -> tuple[FloatArray, FloatArray]:
         n = len(groups)

@@ -26,7 +26,7 @@ def find_alternatives(
 
     The first differs from the known splits, and is a plain clustering where there are none; the
     second differs from the first, too; and so on (Constrained Clustering, section 11.5.3.7). Every
-    clustering is compared with all splits before it. Where the normalized mutual information with
+    clustering is compared with all splits before it. Where the adjusted mutual information with
     one of them is above 0.1 (of a column of numbers: the share of its variance that the clusters
     explain), a warning names the split and the figure.
 
@@ -96,7 +96,7 @@ def find_alternatives(
 def _warn_of_repetition(number: int, asked: int, labels: Any, splits: KnownSplits) -> None:
     """Warn where a clustering tells of a split that it was to differ from."""
     shares = {
-        one.name: one.nmi_reference if math.isnan(one.nmi) else one.nmi
+        one.name: one.nmi_reference if math.isnan(one.ami) else one.ami
         for one in similarity_to_splits(labels, splits)
     }
     name = max(shares, key=lambda one: shares[one], default="")
@@ -106,8 +106,8 @@ def _warn_of_repetition(number: int, asked: int, labels: Any, splits: KnownSplit
     ask = f"ask for {counted(number - 1, 'alternative')}{fewer}, or " if number > 1 else ""
     warn(
         f"Alternative {number} of {asked} repeats a part of the split {name!r}: the two share "
-        f"{shares[name]:.2f} of their information, where 0 is independent and up to {INDEPENDENT} "
-        f"may be chance. The rows may have no {'further ' if number > 1 else ''}split of this kind "
+        f"{shares[name]:.2f} of their information beyond chance, where 0 is independent and 1 the "
+        f"same. The rows may have no {'further ' if number > 1 else ''}split of this kind "
         f"that is independent of those before; {ask}for another number of clusters.",
         ConstraintWarning,
     )

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
-from sidelight._fit.parameters import Count, Interval, NonNegative, Share, estimator
+from sidelight._fit.parameters import Count, Interval, NonNegative, Share, estimator, n_restarts
 from sidelight._typing import Array
 from sidelight._words import setting
 from sidelight.assignment import SizedAssignment, assign_sized
@@ -64,9 +64,10 @@ class BalancedKMeans(_BalancedBase):
     init : {"k-means++", "farthest-first", "random"} or array, default="k-means++"
         Initial centers for the sample: greedy D² sampling, rows far from each other, random rows,
         or an array of shape (n_clusters, n_features).
-    n_init : int >= 1, default=5
+    n_init : int >= 1 or "auto", default=5
         Number of restarts with different samples and seeds; the best is kept. An array as ``init``
         is run once if all rows are sampled.
+        ``"auto"`` takes 10 where starts are random, and 1 otherwise.
     max_iter : int >= 1, default=300
         Largest number of iterations on the sample, and of refinement on all rows.
 
@@ -143,7 +144,7 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
             return self._lloyd(source, first.centers, "BalancedKMeans", constrained)
 
         again = isinstance(self.init, str) or n_sampled < source.n_rows
-        best = self._best_restart(self.n_init if again else 1, run, source)
+        best = self._best_restart(n_restarts(self) if again else 1, run, source)
         self.min_size_, self.n_sampled_ = min_size, n_sampled
         self.size_bounds_ = np.tile((float(min_size), float(source.n_rows)), (self.n_clusters, 1))
         return self._set_fitted_attributes(self._in_units(best), known)

@@ -79,9 +79,9 @@ class FrequencySensitiveKMeans(_BalancedBase):
         Initial centers of the spherical k-means that the passes start from: greedy D² sampling,
         directions far from each other, random rows, or an array of shape (n_clusters, n_features).
         A stream uses an array only.
-    n_init : int >= 1, default=5
+    n_init : int >= 1 or "auto", default=5
         Number of restarts with different seeds; the best is kept. An array as ``init`` and a stream
-        are run once.
+        are run once. ``"auto"`` takes 10 where starts are random, and 1 otherwise.
     max_iter : int >= 1, default=100
         Largest number of passes over the rows of a restart.
     tol : float >= 0, default=0.0001

@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.parameters import Count, Seed, Share, Verbosity, estimator
+from sidelight._fit.parameters import Count, Restarts, Seed, Share, Verbosity, estimator, n_restarts
 from sidelight._fit.restarts import best_of, run_restarts
 from sidelight._typing import Array, IntArray
 from sidelight._warn import warn
@@ -91,8 +91,9 @@ class CDKMeans(Clusterer):
     binarize : "mean" or float in [0, 1] or None, default=None
         Rule that makes a table 0/1: "mean" for ones above the mean of the column, a share for ones
         above this share of the largest value of the column. None takes zeros and ones only.
-    n_init : int >= 1, default=10
+    n_init : int >= 1 or "auto", default=10
         Number of restarts from random bi-sets; the one with the smallest sum is kept.
+        ``"auto"`` takes 10.
     max_iter : int >= 1, default=50
         Most iterations of a restart.
 
@@ -141,7 +142,8 @@ class CDKMeans(Clusterer):
     Basu, Davidson, Wagstaff (eds.), Constrained Clustering, chapter 6. Must-links hold, since
     must-linked elements are in the same bi-sets and so have the same weights; two elements that
     must be apart never have a weight in the same cluster. With ``variant="default"`` an element
-    that the constraints left without a bi-set goes to the admissible cluster most like its ones. Bounds on gaps hold for every bi-set, but only tend to hold for clusters.
+    that the constraints left without a bi-set goes to the admissible cluster most like its ones.
+    Bounds on gaps hold for every bi-set, but only tend to hold for clusters.
 
     Pairs of rows change little on rows without constraints; as published they made them
     worse on tables of purchases (:doc:`published figures </published>`).
@@ -165,7 +167,7 @@ class CDKMeans(Clusterer):
     overlap: Share | None = None
     on_blocked: Literal["skip", "fail"] = "skip"
     binarize: Binarize = None
-    n_init: Count = 10
+    n_init: Restarts = 10
     max_iter: Count = 50
     random_state: Seed = None
     verbose: Verbosity = 0
@@ -292,7 +294,7 @@ class CDKMeans(Clusterer):
                 ConvergenceWarning,
             )
         seeds = check_random_state(self.random_state).randint(
-            np.iinfo(np.int32).max, size=self.n_init
+            np.iinfo(np.int32).max, size=n_restarts(self)
         )
         restarts = run_restarts(
             lambda number, rng: grouping.run(

@@ -11,7 +11,15 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.alternation import Alternation, alternate
-from sidelight._fit.parameters import Count, NonNegative, Seed, Verbosity, estimator
+from sidelight._fit.parameters import (
+    Count,
+    NonNegative,
+    Restarts,
+    Seed,
+    Verbosity,
+    estimator,
+    n_restarts,
+)
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import setting
 from sidelight.base import Clusterer
@@ -46,8 +54,9 @@ class InformationCoclustering(Clusterer):
         Number of clusters of rows.
     n_column_clusters : int >= 1 or None, default=None
         Number of clusters of columns; None for as many as of rows, or as there are columns.
-    n_init : int >= 1, default=10
+    n_init : int >= 1 or "auto", default=10
         Number of restarts from random clusters; the one with the smallest loss is kept.
+        ``"auto"`` takes 10.
     max_iter : int >= 1, default=100
         Most iterations of a restart.
     tol : float >= 0, default=1e-09
@@ -86,7 +95,7 @@ class InformationCoclustering(Clusterer):
     n_clusters: Count = 3
     _: KW_ONLY
     n_column_clusters: Count | None = None
-    n_init: Count = 10
+    n_init: Restarts = 10
     max_iter: Count = 100
     tol: NonNegative = 1e-9
     random_state: Seed = None
@@ -127,7 +136,7 @@ class InformationCoclustering(Clusterer):
                 verbose=self.verbose,
             )
 
-        best = self._best_restart(self.n_init, run, as_rows(rows))
+        best = self._best_restart(n_restarts(self), run, as_rows(rows))
         self._read_off(best, search, rows.dtype)
         self._compare_with(known)
         return self

@@ -267,14 +267,17 @@ def find_bi_sets(
         words = _without_copies(*words)
     emptied = np.concatenate(
         [
-            given.any(axis=1) & ~joined.any(axis=1)[side.element]
-            for given, joined, side in (
-                (table, sides.table, sides.rows),
-                (table.T, sides.table.T, sides.columns),
-            )
+            _emptied(table, sides.table, sides.rows.element),
+            _emptied(table.T, sides.table.T, sides.columns.element),
         ]
     )
     return Found(Concepts(words[0], words[1], *table.shape), search.removed(), emptied)
+
+
+def _emptied(table: Array, joined: Array, element: IntArray) -> Array:
+    """Rows that have ones, of whose element none is left."""
+    left = np.asarray(joined.any(axis=1))
+    return np.asarray(table.any(axis=1)) & ~left[element]
 
 
 class _BiSetSearch:

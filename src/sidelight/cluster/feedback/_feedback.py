@@ -12,14 +12,23 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.em.loop import Parameters, em, log_joint_blocks
-from sidelight._fit.parameters import Count, FiniteNonNegative, Seed, Verbosity, estimator
+from sidelight._fit.parameters import (
+    Count,
+    FiniteNonNegative,
+    Restarts,
+    Seed,
+    Verbosity,
+    estimator,
+    n_restarts,
+)
+from sidelight._fit.restarts import best_of, numbers_in, run_restarts
 from sidelight._typing import Array
-from sidelight._warn import warn
 from sidelight.base import Clusterer
 from sidelight.cluster.feedback._multinomial import (
     Clustering,
     WeightedTerms,
     random_log_frequencies,
+    refilled,
 )
 from sidelight.cluster.feedback._statements import (
     CLUSTER_KINDS,
@@ -28,18 +37,20 @@ from sidelight.cluster.feedback._statements import (
     as_pairs,
     check_counts,
     check_feedback,
+    warn_of_lost_clusters,
+    warn_of_twins,
 )
 from sidelight.cluster.feedback._term_weights import Documents, Pull, evidence, normalize, warp
 from sidelight.constraints import Constraints
 from sidelight.constraints.inner import own_ids
 from sidelight.engine import as_rows
-from sidelight.exceptions import ConstraintWarning, SidelightError
+from sidelight.exceptions import SidelightError
 from sidelight.tags import MethodTags
 
 #: Price of a violated pair, in documents that would rather be in another cluster.
 PRICE_OF_PAIR = 10.0
-#: Share of the documents in one cluster at which a clustering carries no information any more.
-ALMOST_ALL = 0.9
+#: Attempts to fill what is empty in all restarts, for every cluster.
+REFILLS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +70,12 @@ class _Restart:
 
     clustering: Clustering
     objective: float
+
+    @property
+    def n_empty(self) -> int:
+        """Number of clusters without a document."""
+        found = self.clustering
+        return len(found.log_weights) - len(np.unique(found.labels))
 
     @property
     def interrupted(self) -> bool:
@@ -108,9 +125,12 @@ class FeedbackClustering(Clusterer):
     min_df : int >= 1, default=2
         Number of documents below which a term keeps weight 1 (before scaling): it marks a document,
         not a topic.
-    n_init : int >= 1, default=5
-        Number of random restarts of every clustering. The likeliest is kept, where every stated
-        pair that it violates counts against it like ten documents in the wrong cluster.
+    n_init : int >= 1 or "auto", default=5
+        Number of random restarts of every clustering. Of those that lost the fewest clusters the
+        likeliest is kept, where every stated pair that it violates counts against it like ten
+        documents in the wrong cluster. What all have lost begins again with documents of the
+        largest cluster.
+        ``"auto"`` takes 10.
     tol : float >= 0, finite, default=0.0001
         Stop when an iteration gains no more than this per document.
 
@@ -140,8 +160,15 @@ class FeedbackClustering(Clusterer):
     -----
     Basu, Davidson, Wagstaff (eds.), Constrained Clustering, chapter 2, with the sign of the
     divergence corrected. Separation alone also amplifies what is peculiar to the two documents:
-    state pairs that belong together too. Keeping a cluster is not in the source: the next
-    clustering starts with the frequencies it has. The estimator keeps the documents for ``refit``.
+    state pairs that belong together too. The prior ``Σ_ij log θ_ij`` is largest for a cluster
+    without documents, whose frequencies are all the same, and where documents are short it may
+    outweigh them: that is in the formula of the source, with which one cannot-link could bring
+    nearly all documents into one cluster. Restarts are therefore compared by the clusters that they
+    lost first; a warning tells where most documents are in one cluster, or some have none, all the
+    same. With ``variant="published"`` and large steps that still happens, since the e-step counts a
+    word of weight ``γ_j`` so many times and the m-step once. Keeping a cluster is not in the
+    source: the next clustering starts with the frequencies it has. The estimator keeps the
+    documents for ``refit``.
 
     Examples
     --------
@@ -167,7 +194,7 @@ class FeedbackClustering(Clusterer):
     step: FiniteNonNegative = 2.0
     variant: Literal["default", "published"] = "default"
     min_df: Count = 2
-    n_init: Count = 5
+    n_init: Restarts = 5
     max_iter: Count = 200
     tol: FiniteNonNegative = 1e-4
     random_state: Seed = None
@@ -218,7 +245,7 @@ class FeedbackClustering(Clusterer):
         self._source = as_rows(self._documents.counts)
         # Every clustering has a seed of its own, so that undoing one does not change the others.
         self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        self._warn_of_twins(known, known.cannot_link)
+        warn_of_twins(self._documents, known, known.cannot_link)
         plain = self._cluster(np.ones(self._documents.n_terms), self._random_starts(0))
         self._states = [_FeedbackState(known, (), (), plain, 1)]
         self._clusterings = [plain.labels]
@@ -252,7 +279,7 @@ class FeedbackClustering(Clusterer):
         feedback = Feedback(kind, positions, cluster)
         if kind in PAIR_KINDS:
             known = state.known | as_pairs(feedback, state.known)
-            self._warn_of_twins(state.known, (known - state.known).cannot_link)
+            warn_of_twins(self._documents, state.known, (known - state.known).cannot_link)
             changed = replace(state, known=known)
         else:
             changed = replace(
@@ -283,7 +310,7 @@ class FeedbackClustering(Clusterer):
             kept = [f.cluster for f in state.feedback if f.kind == "keep" and f.cluster is not None]
             starts += self._random_starts(state.n_clusterings, present.components, kept)
         found = self._cluster(self._learn(state), starts, state).numbered_as(present.labels)
-        self._warn_of_collapse(present.labels, found.labels)
+        warn_of_lost_clusters(present.labels, found.labels, self.n_clusters)
         self._clusterings = [*self._clusterings[: state.n_clusterings], found.labels]
         self._states.append(replace(state, clustering=found, n_clusterings=state.n_clusterings + 1))
         return self._set_fitted_attributes()
@@ -365,7 +392,7 @@ class FeedbackClustering(Clusterer):
         """
         random_state = np.random.RandomState((self._seed + number) % 2**32)
         k, starts = self.n_clusters, []
-        for _ in range(self.n_init):
+        for _ in range(n_restarts(self)):
             logs = random_log_frequencies(self._source, k, random_state)
             if present is not None:
                 logs[list(kept)] = present.log_probabilities[list(kept)]
@@ -377,15 +404,19 @@ class FeedbackClustering(Clusterer):
     def _cluster(
         self, term_weights: Array, starts: list[Parameters], state: _FeedbackState | None = None
     ) -> Clustering:
-        """Run EM from all starts and keep the likeliest, less the price of violated pairs."""
+        """Run EM from all starts and keep the likeliest, less the price of violated pairs.
+
+        An empty cluster has the even frequencies that the prior likes best, so that the likeliest
+        restart may be one that has lost clusters: those that lost the fewest come first, and what
+        all have lost begins again with documents of the largest clusters.
+        """
         price = 0.0 if state is None else PRICE_OF_PAIR * self._margin(state.clustering)
 
-        def run(number: int, random_state: np.random.RandomState) -> _Restart:
-            components, log_weights = starts[number]
+        def fit(start: Parameters) -> _Restart:
             end = em(
                 self._source,
-                replace(components, term_weights=term_weights),
-                log_weights,
+                replace(start.components, term_weights=term_weights),
+                start.log_weights,
                 noisy=self.variant == "published",  # its m-step may lose
                 max_iter=self.max_iter,
                 tol=self.tol,
@@ -396,7 +427,22 @@ class FeedbackClustering(Clusterer):
             n_violated = 0 if state is None else state.known.violations(found.labels).n
             return _Restart(found, self._source.n_rows * end.objective + price * n_violated)
 
-        return self._best_restart(len(starts), run, self._source).clustering
+        restarts = run_restarts(
+            lambda number, random_state: fit(starts[number]),
+            range(len(starts)),  # the starts are drawn already
+            numbers_in(self._source),
+            description=type(self).__name__,
+            verbose=self.verbose,
+        )
+        fewest = min(one.n_empty for one in restarts)
+        best = best_of([one for one in restarts if one.n_empty == fewest])
+        random_state = np.random.RandomState(self._seed)
+        for _ in range(REFILLS * self.n_clusters):
+            if not best.n_empty or best.interrupted:
+                break
+            again = fit(refilled(best.clustering, self._documents, random_state))
+            best = again if again.n_empty < best.n_empty else best
+        return best.clustering
 
     def _margin(self, found: Clustering) -> float:
         """Log-likelihood that a typical document loses in its second best cluster."""
@@ -445,28 +491,6 @@ class FeedbackClustering(Clusterer):
             float(found.cluster_lengths[cluster]),
             1 if feedback.kind == "bad-cluster" else -1,
         )
-
-    def _warn_of_twins(self, known: Constraints, apart: Array) -> None:
-        """Warn about equal documents that should be apart: no weights can separate them."""
-        _, twins = self._documents.pull_of_pairs(apart, np.ones(len(apart)))
-        if twins.any():
-            one, other = known.name_rows(apart[np.flatnonzero(twins)[0]])
-            more = f" (and {twins.sum() - 1} more pairs)" if twins.sum() > 1 else ""
-            warn(
-                f"The documents {one} and {other} are to be apart but have the same counts{more}: "
-                "no weights of terms can separate them; drop the cannot-link or one of the two.",
-                ConstraintWarning,
-            )
-
-    def _warn_of_collapse(self, before: Array, labels: Array) -> None:
-        """Warn that almost all documents came into one cluster, with a remedy."""
-        largest, was = (np.bincount(found).max() for found in (labels, before))
-        if self.n_clusters > 1 and largest > ALMOST_ALL * len(labels) >= was:
-            warn(
-                f"With this feedback {largest} of {len(labels)} documents are in one cluster; "
-                "undo() takes it back. State pairs that belong together too, or a smaller step.",
-                ConstraintWarning,
-            )
 
     def _set_fitted_attributes(self) -> Self:
         """Set the fitted attributes to those of the last state."""

@@ -13,12 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
 
 from sidelight._fit.em.discrete import MultinomialComponents
-from sidelight._fit.em.loop import EMResult, Statistics, log_joint_blocks
+from sidelight._fit.em.loop import EMResult, Parameters, Statistics, log_joint_blocks
 from sidelight._typing import Array
+from sidelight.cluster.feedback._term_weights import Documents
 from sidelight.engine import RowSource
 
 
@@ -111,3 +113,18 @@ class Clustering:
             labels=number[self.labels].astype(np.int32),
             cluster_lengths=self.cluster_lengths[order],
         )
+
+
+def refilled(
+    found: Clustering, documents: Documents, random_state: np.random.RandomState
+) -> Parameters:
+    """Start in which every empty cluster has a random half of the documents of the largest one."""
+    k = len(found.log_weights)
+    labels = found.labels.copy()
+    for empty in np.flatnonzero(np.bincount(labels, minlength=k) == 0).tolist():
+        largest = np.flatnonzero(labels == np.bincount(labels, minlength=k).argmax())
+        labels[random_state.permutation(largest)[: len(largest) // 2]] = empty
+    members = sparse.csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))))
+    counts = 1.0 + (members @ documents.counts).toarray()
+    logs = np.log(counts / counts.sum(axis=1, keepdims=True))
+    return Parameters(replace(found.components, log_probabilities=logs), np.full(k, -np.log(k)))

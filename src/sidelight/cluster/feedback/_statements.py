@@ -10,10 +10,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from sidelight._typing import Array
+from sidelight._warn import warn
+from sidelight._words import counted
+from sidelight.cluster.feedback._term_weights import Documents
 from sidelight.constraints import Constraints
-from sidelight.exceptions import SidelightError
+from sidelight.exceptions import ConstraintWarning, SidelightError
 
 PAIR_KINDS = ("together", "apart")
+#: Share of the documents in one cluster at which a clustering carries no information any more.
+ALMOST_ALL = 0.9
 CLUSTER_KINDS = ("move", "bad-cluster", "keep")
 
 
@@ -76,3 +82,34 @@ def check_feedback(kind: str, rows: tuple[int, ...], cluster: int | None, n_clus
         raise ValueError(f"{kind!r} needs a cluster from 0 to {n_clusters - 1}, got {cluster!r}.")
     if (kind == "move") != bool(rows):
         raise ValueError("Only 'move' needs rows besides a cluster, and it needs at least one.")
+
+
+def warn_of_lost_clusters(before: Array, labels: Array, n_clusters: int) -> None:
+    """Warn of clusters that the feedback has emptied, with a remedy."""
+    were, sizes = (np.bincount(found, minlength=n_clusters) for found in (before, labels))
+    n_empty, largest = int(np.sum(sizes == 0)), int(sizes.max())
+    together = largest > ALMOST_ALL * len(labels)
+    was_together = were.max() > ALMOST_ALL * len(labels)
+    if n_clusters == 1 or was_together or not (n_empty > np.sum(were == 0) or together):
+        return
+    found = f"{counted(n_empty, 'cluster')} of {n_clusters} got no document"
+    if together:
+        found = f"{largest} of {len(labels)} documents are in one cluster"
+    warn(
+        f"With this feedback {found}; undo() takes it back. State pairs that belong together too, "
+        "or take a smaller step or fewer clusters.",
+        ConstraintWarning,
+    )
+
+
+def warn_of_twins(documents: Documents, known: Constraints, apart: Array) -> None:
+    """Warn about equal documents that should be apart: no weights can separate them."""
+    _, twins = documents.pull_of_pairs(apart, np.ones(len(apart)))
+    if twins.any():
+        one, other = known.name_rows(apart[np.flatnonzero(twins)[0]])
+        more = f" (and {twins.sum() - 1} more pairs)" if twins.sum() > 1 else ""
+        warn(
+            f"The documents {one} and {other} are to be apart but have the same counts{more}: "
+            "no weights of terms can separate them; drop the cannot-link or one of the two.",
+            ConstraintWarning,
+        )

@@ -9,9 +9,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Tags
 
-from sidelight._fit.parameters import Count, Verbosity, estimator
+from sidelight._fit.parameters import Count, FiniteNonNegative, Verbosity, estimator
 from sidelight._kernels.cluster.nn_chain import linkage_matrix, shorten_through
 from sidelight._typing import Array
+from sidelight._words import setting
 from sidelight.base import Clusterer
 from sidelight.cluster.hierarchical._group_distances import (
     LINKAGES,
@@ -28,7 +29,7 @@ from sidelight.cluster.hierarchical._merging import (
     spanning_tree_merges,
 )
 from sidelight.constraints import Closure, Constraints
-from sidelight.exceptions import InfeasibleConstraints, SidelightError
+from sidelight.exceptions import InfeasibleConstraints, InvalidParameter, SidelightError
 from sidelight.tags import MethodTags
 
 
@@ -40,8 +41,11 @@ class ConstrainedAgglomeration(Clusterer):
     distance ::
 
         single:  min d(x, y)     complete:  max d(x, y)     average:  mean d(x, y)
+        ward:  sqrt(2 |a| |b| / (|a| + |b|)) ‖mean(a) - mean(b)‖
 
-    over ``x`` in the one and ``y`` in the other are merged, unless a cannot-link lies between them.
+    over ``x`` in the one, ``a``, and ``y`` in the other, ``b``, are merged, unless a cannot-link
+    lies between them. Half the square of the Ward distance is what the merge adds to the sum of
+    squared distances to the means, the objective of k-means.
     The closest-pair rule alone may end in a *dead end*: more clusters than needed, and every two of
     them apart. Here a merge that would put ``n_clusters`` out of reach is not made (the conflict
     graph must stay colorable with ``n_clusters`` colors), so that the fit gives exactly
@@ -64,12 +68,15 @@ class ConstrainedAgglomeration(Clusterer):
     Parameters
     ----------
     n_clusters : int >= 1 or None, default=2
-        Number of clusters; None merges as far as the closest-pair rule goes without violating a
-        cannot-link.
-    linkage : {"complete", "single", "average"}, default="complete"
+        Number of clusters; None merges up to ``distance_threshold``, or without it as far as the
+        closest-pair rule goes without violating a cannot-link.
+    linkage : {"complete", "single", "average", "ward"}, default="complete"
         Distance of two clusters. With ``enforcement="soft"`` only ``"complete"`` respects a
         cannot-link when clusters are merged: single linkage forgets it with the first merge and
-        average linkage waters it down.
+        average linkage waters it down; ``"ward"``, which takes means of rows, is not available.
+    distance_threshold : float >= 0, finite or None, default=None
+        Distance at or above which clusters are not merged; ``n_clusters`` has to be None then.
+        Must-linked rows are merged whatever their distance.
     enforcement : {"hard", "soft"}, default="hard"
         Whether all constraints are satisfied (the fit raises if that is impossible) or only turned
         into distances.
@@ -130,7 +137,8 @@ class ConstrainedAgglomeration(Clusterer):
 
     n_clusters: Count | None = 2
     _: KW_ONLY
-    linkage: Literal["complete", "single", "average"] = "complete"
+    linkage: Literal["complete", "single", "average", "ward"] = "complete"
+    distance_threshold: FiniteNonNegative | None = None
     enforcement: Literal["hard", "soft"] = "hard"
     metric: Literal["euclidean", "precomputed"] = "euclidean"
     verbose: Verbosity = 0
@@ -178,6 +186,7 @@ class ConstrainedAgglomeration(Clusterer):
             If the distances do not fit into memory.
         """
         source, known = self._validate_fit(X, y, constraints)
+        self._check_choices()
         rows = source.to_memory()
         if self.metric == "precomputed":
             check_distances(rows, known)
@@ -189,7 +198,30 @@ class ConstrainedAgglomeration(Clusterer):
             merges, n_dead_end = self._merge_by_distances(rows, closure)
         self.n_clusters_dead_end_ = n_dead_end
         n_clusters = self.n_clusters or n_dead_end
+        if self.distance_threshold is not None:
+            n_clusters += int(np.sum(merges.height >= self.distance_threshold))
         return self._set_fitted_attributes(_of_rows(merges, closure), n_clusters, known)
+
+    def _check_choices(self) -> None:
+        """Raise on parameters that exclude each other."""
+        if self.n_clusters is not None and self.distance_threshold is not None:
+            raise InvalidParameter(
+                f"{setting('n_clusters')} and {setting('distance_threshold')} say both where to "
+                f"stop: leave one of them out ({setting('n_clusters', None)})."
+            )
+        if self.linkage != "ward":
+            return
+        if self.metric == "precomputed":
+            raise InvalidParameter(
+                f"{setting('linkage', 'ward')} takes means of rows, which distances do not have: "
+                f"give the rows, or take {setting('linkage', 'average')}."
+            )
+        if self.enforcement == "soft":
+            raise InvalidParameter(
+                f"{setting('linkage', 'ward')} takes means of rows, and with "
+                f"{setting('enforcement', 'soft')} constraints only change distances: take "
+                f"{setting('linkage', 'complete')}, or {setting('enforcement', 'hard')}."
+            )
 
     def _merge_with_constraints(self, rows: Any, known: Constraints) -> tuple[MergeSequence, int]:
         """Merge components, and where the closest-pair rule would end above ``k``, carefully."""

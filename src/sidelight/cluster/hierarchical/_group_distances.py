@@ -18,6 +18,8 @@ from sidelight._kernels.cluster.nn_chain import (
     AVERAGE,
     COMPLETE,
     SINGLE,
+    WARD,
+    distances_to_increases,
     gather_block,
     sums_to_means,
 )
@@ -27,7 +29,7 @@ from sidelight._warn import warn
 from sidelight.constraints import Constraints
 from sidelight.exceptions import SidelightError
 
-LINKAGES = {"single": SINGLE, "complete": COMPLETE, "average": AVERAGE}
+LINKAGES = {"single": SINGLE, "complete": COMPLETE, "average": AVERAGE, "ward": WARD}
 
 #: Distances between rows in memory at a time while they are gathered.
 BLOCK_CELLS = 4_000_000
@@ -50,8 +52,9 @@ def group_distances(
         Group of every row, 0..n_groups-1.
     n_groups : int
         Number of groups.
-    linkage : {"single", "complete", "average"}
-        Smallest, largest or mean distance of the rows of two groups.
+    linkage : {"single", "complete", "average", "ward"}
+        Smallest, largest or mean distance of the rows of two groups; or that of their means, by
+        how much the sum of squares grows when they are joined.
     metric : {"euclidean", "precomputed"}
         Whether ``rows`` are points or distances.
     verbose : int
@@ -62,8 +65,10 @@ def group_distances(
     ndarray of shape (n_groups * (n_groups - 1) / 2,)
     """
     check_memory(n_groups)
+    code, sizes = LINKAGES[linkage], np.bincount(group, minlength=n_groups)
+    if code == WARD:
+        rows, group = _means_of_groups(rows, group, sizes), np.arange(n_groups)
     n = rows.shape[0]
-    code = LINKAGES[linkage]
     out = np.full(n_groups * (n_groups - 1) // 2, np.inf if code == SINGLE else 0.0)
     height = max(1, BLOCK_CELLS // n)
     description = "ConstrainedAgglomeration, distances"
@@ -73,8 +78,18 @@ def group_distances(
             gather_block(block, start, group, code, out)
             progress.step(n_steps=len(block))
     if code == AVERAGE:
-        sums_to_means(out, np.bincount(group, minlength=n_groups))
+        sums_to_means(out, sizes)
+    elif code == WARD:
+        distances_to_increases(out, sizes)
     return out
+
+
+def _means_of_groups(rows: Any, group: Array, sizes: Array) -> Any:
+    """Mean of the rows of every group."""
+    shares = 1.0 / sizes[group]
+    members = sparse.csr_array((shares, (group, np.arange(len(group)))))
+    means = members @ rows.astype(np.float64)
+    return means.tocsr() if sparse.issparse(means) else means
 
 
 def _block(rows: Any, start: int, stop: int, metric: str) -> Array:

@@ -21,6 +21,7 @@ from sidelight._kernels.cluster.nn_chain import (
     AVERAGE,
     COMPLETE,
     SINGLE,
+    WARD,
     follow_chain,
     grow_tree,
     labels_after,
@@ -197,12 +198,23 @@ class CarefulMerging:
             new = np.minimum(here, there)
         elif self._linkage == COMPLETE:
             new = np.maximum(here, there)
-        else:
-            assert self._linkage == AVERAGE
+        elif self._linkage == AVERAGE:
             weight = self._size[[one, other]]
             new = (weight[0] * here + weight[1] * there) / weight.sum()
+        else:
+            assert self._linkage == WARD
+            new = self._joined_by_ward(one, other)
         new[np.isinf(here) | np.isinf(there)] = np.inf
         return new
+
+    def _joined_by_ward(self, one: int, other: int) -> Array:
+        """Ward distances of everything to the two as one cluster (Lance and Williams)."""
+        here, there = self._distances[one], self._distances[other]
+        first, second = self._size[one] + self._size, self._size[other] + self._size
+        squares = first * here**2 + second * there**2
+        squares -= self._size * self._distances[one, other] ** 2
+        total = first + self._size[other]
+        return np.sqrt(np.maximum(squares, 0.0) / total)
 
     def _keep_apart(self, one: int, other: int) -> None:
         self._distances[one, other] = self._distances[other, one] = np.inf

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from sidelight._fit.parameters import ArrayLike, Count, Positive, estimator
+from sidelight._fit.parameters import ArrayLike, Positive, Restarts, estimator, n_restarts
 from sidelight.cluster._core._lloyd import LloydResult, _CentersBase, lloyd
 from sidelight.cluster._core._starts import Starts
 from sidelight.cluster.kmeans._hard_assignment import DeadEnd, hard_constrained_rows
@@ -87,7 +87,7 @@ class COPKMeans(_CentersBase):
     _: KW_ONLY
     variant: Literal["default", "exact", "published"] = "default"
     init: Literal["auto", "neighborhoods", "k-means++", "random"] | ArrayLike = "auto"
-    n_init: Count = 10
+    n_init: Restarts = 10
     time_limit: Positive = 60.0
 
     def __sidelight_tags__(self) -> MethodTags:
@@ -107,7 +107,7 @@ class COPKMeans(_CentersBase):
             source,
             self.n_clusters,
             self.init,
-            self.n_init,
+            n_restarts(self),
             known,
             contraction=contraction,
             rule="clique",

@@ -12,7 +12,14 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from sidelight._fit.parameters import ArrayLike, Auto, Count, FiniteNonNegative, estimator
+from sidelight._fit.parameters import (
+    ArrayLike,
+    Auto,
+    FiniteNonNegative,
+    Restarts,
+    estimator,
+    n_restarts,
+)
 from sidelight._typing import Array, IntArray
 from sidelight._warn import warn
 from sidelight.cluster._core._distances import PointCosts
@@ -103,7 +110,7 @@ class PCKMeans(_CentersBase):
     init: Literal["auto", "neighborhoods", "k-means++", "random"] | ArrayLike = "auto"
     neighborhoods: Literal["farthest-first", "largest", "clique"] = "farthest-first"
     variant: Literal["default", "published"] = "default"
-    n_init: Count = 10
+    n_init: Restarts = 10
 
     _has_inertia = True
 
@@ -124,7 +131,7 @@ class PCKMeans(_CentersBase):
             source,
             self.n_clusters,
             self.init,
-            self.n_init,
+            n_restarts(self),
             known,
             rule=self.neighborhoods,
             published=self.variant == "published",

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from scipy import sparse
 
-from sidelight._fit.parameters import ArrayLike, Auto, NonNegative, estimator
+from sidelight._fit.parameters import ArrayLike, Auto, NonNegative, estimator, n_restarts
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import setting
@@ -122,7 +122,7 @@ class SeededKMeans(_WeightedRowsMixin, _KMeansBase):
             )
 
         all_starts_equal = len(given) == self.n_clusters or not isinstance(self.init, str)
-        result = self._best_restart(1 if all_starts_equal else self.n_init, run, source)
+        result = self._best_restart(1 if all_starts_equal else n_restarts(self), run, source)
         self.classes_ = seeds.classes
         return self._set_fitted_attributes(result, known)
 

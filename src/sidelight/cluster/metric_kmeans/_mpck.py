@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.parameters import estimator
+from sidelight._fit.parameters import estimator, n_restarts
 from sidelight._fit.views import ScaledRows
 from sidelight._typing import Array, FloatArray
 from sidelight.cluster._core._distances import dense
@@ -56,7 +56,7 @@ class _LearnedDistanceBase(_MovingPricesBase):
         """Fit all restarts, keep the best; learned metrics need starts independent of units."""
         if not problem.learns:
             return self._fit_problem(problem, source, constraints)
-        starts = MetricStarts(problem, self.n_clusters, self.init, self.n_init, constraints)
+        starts = MetricStarts(problem, self.n_clusters, self.init, n_restarts(self), constraints)
         return self._fit_problem(problem, source, constraints, beginnings=starts)
 
     def predict(self, X: Any) -> Array:

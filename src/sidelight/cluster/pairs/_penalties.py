@@ -41,7 +41,9 @@ from sidelight._fit.parameters import (
     Count,
     FiniteNonNegative,
     NonNegative,
+    Restarts,
     estimator,
+    n_restarts,
 )
 from sidelight._kernels.cluster.icm import (
     ROUNDING,
@@ -535,7 +537,7 @@ class _MovingPricesBase(_CentersBase):
     _: KW_ONLY
     penalty: FiniteNonNegative | Auto = "auto"
     init: Literal["auto", "neighborhoods", "k-means", "k-means++", "random"] | ArrayLike = "auto"
-    n_init: Count = 10
+    n_init: Restarts = 10
     max_iter: Count = 100
     tol: NonNegative = 1e-6
 
@@ -553,7 +555,7 @@ class _MovingPricesBase(_CentersBase):
         """Keep the best restart; ``polish`` is some k-means from seeds, Lloyd's by default."""
         if beginnings is None:
             polish = polish or (lambda seeds: lloyd(source, seeds, max_iter=SHORT).centers)
-            args = source, self.n_clusters, self.init, self.n_init, constraints
+            args = source, self.n_clusters, self.init, n_restarts(self), constraints
             beginnings = CenterBeginnings(problem, Starts(*args, polish=polish))
 
         def run(number: int, random_state: np.random.RandomState) -> LloydResult:

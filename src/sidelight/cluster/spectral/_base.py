@@ -14,7 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.parameters import Count, Seed, Verbosity, estimator
+from sidelight._fit.parameters import Count, Restarts, Seed, Verbosity, estimator, n_restarts
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import setting, worded
@@ -121,7 +121,7 @@ class _SpectralBase(Clusterer):
     weights: Literal["gaussian", "local", "cosine", "fuzzy", "connectivity"] = "local"
     n_neighbors: Count = 10
     sigma: Any = "auto"
-    n_init: Count = 10
+    n_init: Restarts = 10
     verbose: Verbosity = 0
     random_state: Seed = None
 
@@ -197,11 +197,11 @@ class _SpectralBase(Clusterer):
             return np.zeros_like(labels), np.zeros((1, found.vectors.shape[1]))
         rows = found.places[placed]
         if self.assign_labels == "rotation":
-            labels[placed], centers = discretize(rows, rng, self.n_init)
+            labels[placed], centers = discretize(rows, rng, n_restarts(self))
             return labels, centers
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # given in the end, for the rows
-            model = KMeans(min(k, len(rows)), n_init=self.n_init, random_state=rng).fit(rows)
+            model = KMeans(min(k, len(rows)), n_init=n_restarts(self), random_state=rng).fit(rows)
         labels[placed] = model.labels_
         return labels, model.cluster_centers_
 

@@ -99,8 +99,8 @@ class SpectralClustering(_SpectralBase):
         stay as they are.
     max_clusters : int >= 1, default=10
         Largest number of clusters that "eigengap" and "alignment" may find.
-    n_init : int >= 1, default=10
-        Number of restarts of k-means or of the rotation.
+    n_init : int >= 1 or "auto", default=10
+        Number of restarts of k-means or of the rotation. ``"auto"`` takes 10.
 
     Attributes
     ----------

@@ -16,9 +16,11 @@ from sidelight._fit.parameters import (
     Count,
     FiniteNonNegative,
     FinitePositive,
+    Restarts,
     Seed,
     Verbosity,
     estimator,
+    n_restarts,
 )
 from sidelight._fit.restarts import numbers_in, run_restarts
 from sidelight._typing import Array
@@ -166,7 +168,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
     latent_var_init: FinitePositive = 1e-4
     noise_floor: FinitePositive = 1e-4
     alpha: FiniteNonNegative = 1e-6
-    n_init: Count = 3
+    n_init: Restarts = 3
     max_iter: Count = 200
     tol: FiniteNonNegative = 1e-4
     random_state: Seed = None
@@ -249,7 +251,7 @@ class CoordinatedFactorAnalysis(AtlasEmbedding):
         restart = CoordinatedRestart(
             steps, starts, n_charts, self.max_iter, self.tol, type(self).__name__, self.verbose
         )
-        seeds = rng.randint(np.iinfo(np.int32).max, size=self.n_init)
+        seeds = rng.randint(np.iinfo(np.int32).max, size=n_restarts(self))
         searches = run_restarts(
             restart,
             seeds,

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from sidelight._fit.checks import check_weights, explain_bad_rows
-from sidelight._fit.parameters import NamesLike, estimator
+from sidelight._fit.parameters import NamesLike, estimator, n_restarts
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import counted, setting
@@ -274,7 +274,7 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
         def places(near: int) -> Array:
             return view_places(how, rows, seen, units.views, d, near, rng)
 
-        return [with_messages(partial(places, near)) for near in numbers[: self.n_init]]
+        return [with_messages(partial(places, near)) for near in numbers[: n_restarts(self)]]
 
     def _set_fitted_attributes(self, best: CoordinatedFit, *others: Any) -> None:
         super()._set_fitted_attributes(best, *others)

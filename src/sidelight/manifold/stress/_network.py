@@ -16,9 +16,11 @@ from sidelight._fit.parameters import (
     Auto,
     Count,
     FiniteNonNegative,
+    Restarts,
     Seed,
     Verbosity,
     estimator,
+    n_restarts,
 )
 from sidelight._fit.restarts import fit_progress
 from sidelight._fit.scatter import fix_signs
@@ -78,9 +80,10 @@ class AutoassociativeNetwork(Embedding):
     tol : float >= 0, finite, default=0.0001
         A restart has converged when 20 iterations lower the objective by less than this share. Few
         get there: a warning of an end by ``max_iter`` is given only while the objective falls fast.
-    n_init : int >= 1, default=1
+    n_init : int >= 1 or "auto", default=1
         Number of restarts: the first near principal components, the others from random weights;
         the best is kept.
+        ``"auto"`` takes 10.
 
     Attributes
     ----------
@@ -123,7 +126,7 @@ class AutoassociativeNetwork(Embedding):
     alpha: FiniteNonNegative = 1e-6
     max_iter: Count = 500
     tol: FiniteNonNegative = 1e-4
-    n_init: Count = 1
+    n_init: Restarts = 1
     random_state: Seed = None
     verbose: Verbosity = 0
 
@@ -153,7 +156,7 @@ class AutoassociativeNetwork(Embedding):
                 start = layers.random(rng)
             return self._train(layers, source, start)
 
-        best = self._best_restart(self.n_init, run, source)
+        best = self._best_restart(n_restarts(self), run, source)
         self._layers, self._vector = layers, best.vector
         self.mean_, self.scale_ = centered.mean, scale
         parts = layers.split(best.vector)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.parameters import Count, estimator
+from sidelight._fit.parameters import Restarts, estimator
 from sidelight._typing import Array
 from sidelight.cluster import COPKMeans
 from sidelight.constraints import Constraints, without_weights
@@ -115,7 +115,7 @@ class ChunkletMixture(GaussianEMBase):
     sampling_unit: Sampling = "points"
     inference: Literal["auto", "exact", "forest"] = "auto"
     variant: Literal["default", "published"] = "default"
-    n_init: Count = 2
+    n_init: Restarts = 2
 
     _own_tags = own_tags(
         summary="Gaussian mixture in which every constraint holds",

@@ -10,10 +10,10 @@ from sklearn.utils import check_random_state
 
 from sidelight._fit.parameters import (
     Auto,
-    Count,
     FinitePositive,
     Interval,
     NonNegative,
+    Restarts,
     estimator,
 )
 from sidelight._typing import Array
@@ -134,7 +134,7 @@ class MeanFieldMixture(GaussianEMBase):
     constrained_weight: FinitePositive | Auto = 1.0
     n_splits: Annotated[int, Interval(2)] = 3
     annealing: bool = True
-    n_init: Count = 2
+    n_init: Restarts = 2
 
     _own_tags = own_tags(
         summary="Gaussian mixture under violation penalties by mean field",

@@ -17,9 +17,11 @@ from sidelight._fit.parameters import (
     FiniteNonNegative,
     FinitePositive,
     NonNegative,
+    Restarts,
     Seed,
     Verbosity,
     estimator,
+    n_restarts,
 )
 from sidelight._fit.restarts import best_of, numbers_in, run_restarts
 from sidelight._typing import Array
@@ -138,7 +140,7 @@ class _DiscriminativeBase(GaussianBase):
     tol: NonNegative = 1e-4
     reg_covar: NonNegative = 1e-6
     max_iter: Count = 500
-    n_init: Count = 5
+    n_init: Restarts = 5
     means_init: ArrayLike | None = None
     random_state: Seed = None
     verbose: Verbosity = 0
@@ -166,7 +168,7 @@ class _DiscriminativeBase(GaussianBase):
     def _fit_em(self, source: RowSource, known: Constraints, weights: Array | None) -> EMResult:
         rows, model, largest = self._problem(source, weights)
         rng = check_random_state(self.random_state)
-        seeds = rng.randint(np.iinfo(np.int32).max, size=self.n_init)
+        seeds = rng.randint(np.iinfo(np.int32).max, size=n_restarts(self))
 
         def fit_at(constraints: Constraints, penalty: float, before: BestStart | None) -> BestStart:
             informed = replace(rows, known=statements(constraints, self.n_components))
@@ -187,7 +189,7 @@ class _DiscriminativeBase(GaussianBase):
         if lost is not None:
             warn(
                 f"Component {lost[0]} is nearly empty or coincides with another, from the best of "
-                f"{self.n_init} starts: ask for fewer components, for more starts, or change "
+                f"{n_restarts(self)} starts: ask for fewer components, for more starts, or change "
                 "penalty.",
                 ConvergenceWarning,
             )

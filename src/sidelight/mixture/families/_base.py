@@ -8,7 +8,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sidelight._fit.parameters import Count, NonNegative, Seed, Verbosity, estimator
+from sidelight._fit.parameters import (
+    Count,
+    NonNegative,
+    Restarts,
+    Seed,
+    Verbosity,
+    estimator,
+    n_restarts,
+)
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -45,7 +53,7 @@ class FamilyMixture(MixtureBase):
     _: KW_ONLY
     tol: NonNegative = 1e-5
     max_iter: Count = 200
-    n_init: Count = 5
+    n_init: Restarts = 5
     init_params: StartName = "kmeans"
     warm_start: bool = False
     random_state: Seed = None
@@ -68,7 +76,7 @@ class FamilyMixture(MixtureBase):
             )
             return components_of_clusters(source, whole, clusters, weights)
 
-        n_init = self.n_init if last is None else 1
+        n_init = n_restarts(self) if last is None else 1
         labelled = LabelledRows(labels, weights)
         return self._best_em(source, weights, labelled, start, n_init=n_init)
 

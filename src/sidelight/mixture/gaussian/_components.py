@@ -18,7 +18,16 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 from scipy.linalg.lapack import dtrtri
 
-from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity, estimator
+from sidelight._fit.parameters import (
+    ArrayLike,
+    Count,
+    NonNegative,
+    Restarts,
+    Seed,
+    Verbosity,
+    estimator,
+    n_restarts,
+)
 from sidelight._kernels.mixture.responsibilities import product_columns
 from sidelight._typing import Array
 from sidelight.engine import RowSource
@@ -389,7 +398,7 @@ class GaussianBase(MixtureBase):
 
     covariance_type: str
     reg_covar: float
-    n_init: int
+    n_init: Restarts
     init_params: StartName
     weights_init: Any
     means_init: Any
@@ -418,7 +427,7 @@ class GaussianBase(MixtureBase):
 
     def _n_restarts(self) -> int:
         """Number of restarts; a start that is given is run once."""
-        return 1 if self._start_is_given() else self.n_init
+        return 1 if self._start_is_given() else n_restarts(self)
 
     def _start(
         self,
@@ -483,7 +492,7 @@ class GaussianEMBase(GaussianBase):
     tol: NonNegative = 1e-5
     reg_covar: NonNegative = 1e-6
     max_iter: Count = 200
-    n_init: Count = 1
+    n_init: Restarts = 1
     init_params: StartName = "kmeans"
     weights_init: ArrayLike | None = None
     means_init: ArrayLike | None = None

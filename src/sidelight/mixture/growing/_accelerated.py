@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from sidelight._fit.parameters import Count, NonNegative, estimator
+from sidelight._fit.parameters import Count, NonNegative, estimator, n_restarts
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight.constraints import Constraints
@@ -141,7 +141,7 @@ class AcceleratedMixture(GaussianEMBase):
         first = CellTree(source, weights, full=self.covariance_type in ("full", "tied"))
         leaves = first.partition(self._first_cells(k, source.n_features))
 
-        n_starts = 1 if self._start_is_given() else self.n_init
+        n_starts = 1 if self._start_is_given() else n_restarts(self)
 
         def run(number: int, rng: np.random.RandomState) -> CellResult:
             tree = first if n_starts == 1 else first.copy()

@@ -9,7 +9,15 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sidelight._fit.lowest import lowest
-from sidelight._fit.parameters import Count, NonNegative, Seed, Verbosity, estimator
+from sidelight._fit.parameters import (
+    Count,
+    NonNegative,
+    Restarts,
+    Seed,
+    Verbosity,
+    estimator,
+    n_restarts,
+)
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import setting
@@ -78,8 +86,9 @@ class GreedyMixture(GaussianBase):
         EM stops when an iteration gains less log-likelihood than this per row.
     max_iter : int >= 1, default=200
         Largest number of iterations of EM per number of components.
-    n_init : int >= 1, default=1
+    n_init : int >= 1 or "auto", default=1
         Number of restarts with different candidates; the best is kept.
+        ``"auto"`` takes 10.
     random_state : int or RandomState or None, default=None
         Seed or generator for the splits that are tried; pass an int for reproducible results.
 
@@ -136,7 +145,7 @@ class GreedyMixture(GaussianBase):
     tol: NonNegative = 1e-5
     reg_covar: NonNegative = 1e-6
     max_iter: Count = 200
-    n_init: Count = 1
+    n_init: Restarts = 1
     random_state: Seed = None
     verbose: Verbosity = 0
 
@@ -153,7 +162,7 @@ class GreedyMixture(GaussianBase):
         def run(number: int, rng: np.random.RandomState) -> Path:
             return self._grow(source, whole, weights, rng)
 
-        path = self._best_restart(self.n_init, run, source)
+        path = self._best_restart(n_restarts(self), run, source)
         results = [step.result for step in path.steps]
         self.mixtures_ = tuple(self._fitted(result, source.dtype) for result in results)
         self.search_ = {

@@ -18,9 +18,11 @@ from sidelight._fit.parameters import (
     FinitePositive,
     Interval,
     NonNegative,
+    Restarts,
     Seed,
     Verbosity,
     estimator,
+    n_restarts,
 )
 from sidelight._fit.restarts import best_of
 from sidelight._typing import Array
@@ -107,8 +109,9 @@ class NonparametricMixture(MixtureBase):
     init_params : {"seeds", "dirichlet"}, default="seeds"
         Start from the cells around random rows, which grow along short paths between near
         neighbors and so follow the shape of the data, or from random profiles.
-    n_init : int >= 1, default=10
+    n_init : int >= 1 or "auto", default=10
         Number of restarts; the best is kept.
+        ``"auto"`` takes 10 where starts are random, and 1 otherwise.
     max_iter : int >= 1, default=300
         Largest number of iterations.
     tol : float >= 0, default=0.0001
@@ -170,7 +173,7 @@ class NonparametricMixture(MixtureBase):
     alpha: FinitePositive = 1e-4
     n_neighbors: Count = 30
     init_params: Literal["seeds", "dirichlet"] = "seeds"
-    n_init: Count = 10
+    n_init: Restarts = 10
     max_iter: Count = 300
     tol: NonNegative = 1e-4
     random_state: Seed = None
@@ -200,7 +203,7 @@ class NonparametricMixture(MixtureBase):
         percentiles, bandwidths = self._bandwidths(rows, known, rng)
         make_kernel = self._kernel_maker(rows)
         make_start = self._start_maker(rows, self.n_components)
-        seeds = rng.randint(np.iinfo(np.int32).max, size=self.n_init)
+        seeds = rng.randint(np.iinfo(np.int32).max, size=n_restarts(self))
         candidates: list[tuple[Array, list[ProfileFit]]] = []
         for bandwidth in bandwidths:
             kernel = make_kernel(bandwidth)

@@ -9,7 +9,16 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sidelight._fit.checks import check_n_clusters
-from sidelight._fit.parameters import Count, NonNegative, Positive, Seed, Verbosity, estimator
+from sidelight._fit.parameters import (
+    Count,
+    NonNegative,
+    Positive,
+    Restarts,
+    Seed,
+    Verbosity,
+    estimator,
+    n_restarts,
+)
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import setting
@@ -55,7 +64,7 @@ class MessageLengthMixture(MixtureBase):
     tol: NonNegative = 1e-5
     reg_covar: Positive = 1e-6
     max_iter: Count = 500
-    n_init: Count = 1
+    n_init: Restarts = 1
     random_state: Seed = None
     verbose: Verbosity = 0
 
@@ -87,7 +96,7 @@ class MessageLengthMixture(MixtureBase):
             start = whole.copies(np.asarray(source.take(rows), dtype=np.float64))
             return self._explore(source, start, weights)
 
-        search = self._best_restart(self.n_init, run, source)
+        search = self._best_restart(n_restarts(self), run, source)
         components, mixing_weights = self._chosen(search, source, known, weights)
         self.n_components_ = len(mixing_weights)
         self.search_ = search.table

@@ -18,10 +18,12 @@ from sidelight._fit.parameters import (
     FiniteNonNegative,
     FinitePositive,
     NonNegative,
+    Restarts,
     Seed,
     Verbosity,
     Whole,
     estimator,
+    n_restarts,
 )
 from sidelight._typing import Array
 from sidelight._words import setting
@@ -185,7 +187,7 @@ class SelfOrganizingMixture(MapBase):
     n_candidates: Count | None = None
     group_mode: GroupMode = "shared-responsibility"
     init: StartName = "pca"
-    n_init: Count = 1
+    n_init: Restarts = 1
     tol: NonNegative = 1e-5
     max_iter: Count = 200
     random_state: Seed = None
@@ -227,7 +229,7 @@ class SelfOrganizingMixture(MapBase):
             learn_weights=self.mixing_weights == "learned",
         )
         best = self._best_restart(
-            self.n_init,
+            n_restarts(self),
             partial(self._anneal, steps, tables, weights[order], nodes, episodes),
             steps.source,
         )

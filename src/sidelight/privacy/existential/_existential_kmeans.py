@@ -45,8 +45,8 @@ class ExistentialKMeans(KMeans):
     representative, and representatives move to the means. The dispersion never rises. Conditions
     always hold; in return a row may be in a cluster that is not the nearest one
     (``not_nearest_``). No cluster is empty if the conditions can be met with a row in each,
-    also where a cluster needs none. Without conditions it is :class:`~sidelight.cluster.KMeans`. Read more in
-    the :doc:`user guide </privacy/existential>`.
+    also where a cluster needs none. Without conditions it is :class:`~sidelight.cluster.KMeans`.
+    Read more in the :doc:`user guide </privacy/existential>`.
 
     Parameters
     ----------
@@ -205,7 +205,9 @@ class ExistentialKMeans(KMeans):
 
     def _why_fewer_clusters(self) -> str:
         if getattr(self, "_takes_all_rows", False):
-            return "The conditions need all rows in the other clusters, and leave none for the rest."
+            return (
+                "The conditions need all rows in the other clusters, and leave none for the rest."
+            )
         return super()._why_fewer_clusters()
 
     def _fit_rows(
@@ -319,8 +321,8 @@ class ExistentialKMeans(KMeans):
             if not unmet:
                 empty = np.flatnonzero(np.bincount(labels, minlength=k) == 0)[0]
                 raise SidelightError(
-                    f"The partition in init leaves cluster {empty} empty, and there are rows for all "
-                    f"of the {k} clusters: give it a row, or ask for fewer clusters."
+                    f"The partition in init leaves cluster {empty} empty, and there are rows for "
+                    f"all {k} clusters: give it a row, or ask for fewer clusters."
                 )
             raise SidelightError(f"The partition in init meets not all conditions: {unmet[0]}.")
         return labels

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from sidelight._fit.parameters import Count, Seed, Verbosity, estimator
+from sidelight._fit.parameters import Count, Restarts, Seed, Verbosity, estimator, n_restarts
 from sidelight._kernels.constraints.unionfind import members_by_code
 from sidelight._kernels.relational.connected.reach import part_overlaps, split_off_leaves
 from sidelight._kernels.relational.connected.recenter import recenter
@@ -85,7 +85,7 @@ class ConnectedKCenter(ConnectedClusterer):
     _: KW_ONLY
     metric: Metric = "euclidean"
     method: Literal["auto", "exact", "greedy"] = "auto"
-    n_init: Count = 10
+    n_init: Restarts = 10
     max_iter: Count = 30
     random_state: Seed = None
     verbose: Verbosity = 0
@@ -110,7 +110,7 @@ class ConnectedKCenter(ConnectedClusterer):
                 start, lambda now: problem.grow(now.seeds), lambda now: now.seeds.tobytes()
             )
 
-        best = self._best(nodes, run, self.n_init)
+        best = self._best(nodes, run, n_restarts(self))
         return _Bounded(**vars(best), relaxation=relaxation)
 
     def _set_fitted_attributes(self, nodes: Nodes, restart: Restart, known: Constraints) -> None:

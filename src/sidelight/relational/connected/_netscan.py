@@ -11,9 +11,11 @@ from sidelight._fit.parameters import (
     Count,
     FiniteNonNegative,
     NonNegative,
+    Restarts,
     Seed,
     Verbosity,
     estimator,
+    n_restarts,
 )
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.constraints import Constraints
@@ -96,7 +98,7 @@ class NetScan(ConnectedClusterer):
     centers: Literal["means", "nodes"] = "means"
     look_ahead: bool = True
     outlier_threshold: Literal["gap"] | FiniteNonNegative | None = None
-    n_init: Count = 10
+    n_init: Restarts = 10
     max_iter: Count = 30
     tol: NonNegative = 1e-3
     random_state: Seed = None
@@ -120,7 +122,7 @@ class NetScan(ConnectedClusterer):
                 tol=self.tol,
             )
 
-        return self._best(nodes, run, self.n_init)
+        return self._best(nodes, run, n_restarts(self))
 
     def _with_thresholds(self, nodes: Nodes, found: Clusters) -> Clusters:
         if self.growth == "rounds" and self.centers == "nodes":

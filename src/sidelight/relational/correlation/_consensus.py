@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from sidelight._fit.lowest import relative_gap
-from sidelight._fit.parameters import Count, Seed, Verbosity, estimator
+from sidelight._fit.parameters import Count, Restarts, Seed, Verbosity, estimator, n_restarts
 from sidelight._fit.restarts import best_restart
 from sidelight._kernels.relational.correlation.consensus import pivot_rows
 from sidelight._typing import Array, FloatArray, IntArray
@@ -55,9 +55,10 @@ class ConsensusClustering(Clusterer):
 
     Parameters
     ----------
-    n_init : int >= 1, default=5
+    n_init : int >= 1 or "auto", default=5
         Number of restarts: from the best of the given partitions, then from pivot clusterings and
         the next best partitions by turns. The best is kept.
+        ``"auto"`` takes 10.
     max_iter : int >= 1, default=100
         Largest number of rounds of a restart; a round moves objects and merges clusters.
 
@@ -98,7 +99,7 @@ class ConsensusClustering(Clusterer):
     array([0., 4., 0.])
     """
 
-    n_init: Count = 5
+    n_init: Restarts = 5
     _: KW_ONLY
     max_iter: Count = 100
     random_state: Seed = None
@@ -176,7 +177,7 @@ class ConsensusClustering(Clusterer):
     def _settings(self) -> CorrelationSettings:
         return CorrelationSettings(
             method="auto",
-            n_init=self.n_init,
+            n_init=n_restarts(self),
             c=3.0,
             max_iter=self.max_iter,
             random_state=self.random_state,
@@ -212,7 +213,7 @@ class ConsensusClustering(Clusterer):
 
         best = best_restart(
             run,
-            self.n_init,
+            n_restarts(self),
             self.random_state,
             profiles.mass.size,
             description=type(self).__name__,
