@@ -47,8 +47,8 @@ def _vector(given: Any, name: str, d: int) -> Array:
     values = np.asarray(given, dtype=np.float64)
     if values.ndim != 1:
         raise ValueError(
-            f"{name} must be one vector, got an array of shape {values.shape}: this is the distance "
-            "of two rows. Many at once: pair_distance(pairs, X)."
+            f"{name} must be one vector, got an array of shape {values.shape}: this is the "
+            "distance of two rows. Many at once: pair_distance(pairs, X)."
         )
     if len(values) != d:
         raise ValueError(f"{name} has {len(values)} numbers, but the rows of fit had {d}.")
