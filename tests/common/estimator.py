@@ -16,6 +16,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from tests.common import not_in_memory
 from tests.common.applies import applies_to
 from tests.common.docstrings import entries_by_section
 from tests.common.models import data_for, fitted, fitted_again, make
@@ -252,6 +253,22 @@ def check_words_instead_of_numbers(method: Method) -> None:
     table = pd.DataFrame({"size": [1.0, 2.0, 3.0, 4.0], "color": ["red", "blue", "red", "blue"]})
     with pytest.raises(ValueError, match="color"):
         make(method, n_clusters=2).fit(table)
+
+
+def check_rows_that_are_not_in_memory(method: Method) -> None:
+    """Collections to be computed and names of files are refused in words, and not pulled."""
+    data, model = data_for(method), fitted(method)
+    uses = [getattr(model, name) for name in USES if name != "score" and hasattr(model, name)]
+    for call in (make(method).fit, *uses):
+        for lazy in (not_in_memory.Array(data.X), not_in_memory.DataFrame(data.X)):
+            with pytest.raises(TypeError, match=r"Dask collection.*\.compute\(\).*open_rows"):
+                call(lazy)
+            assert not lazy.pulled
+        with pytest.raises(TypeError, match=r"LazyFrame.*\.collect\(\)"):
+            call(not_in_memory.LazyFrame(data.X))
+        for path in ("rows.parquet", Path("rows.parquet")):
+            with pytest.raises(TypeError, match=r"'rows\.parquet'.*open_rows.*read_table"):
+                call(path)
 
 
 def check_constraints_about_other_rows(method: Method) -> None:

@@ -34,6 +34,7 @@ NOT_ALWAYS = {
     "search_": "a choice that is left to the method",
     "splits_": "a recursive partition",
     "support_": "another kernel",
+    "threshold_": "pairs of both kinds",
 }
 #: Set by scikit-learn's own validation.
 SCIKIT_LEARN = {"n_features_in_", "feature_names_in_"}

@@ -138,7 +138,7 @@ def test_mmc_finds_the_optimum_of_an_independent_solver(shape):
         known = Constraints(
             [(0, 1), (2, 3), (4, 5), (6, 7)], [(0, 8), (2, 9), (4, 10), (11, 12)], n_samples=14
         )
-        near, far = (pair_differences(X, p) for p in (known.must_link, known.cannot_link))
+        near, far = (X[p[:, 0]] - X[p[:, 1]] for p in (known.must_link, known.cannot_link))
         S = near.T @ near
         S = S + np.diag(1e-6 * np.diagonal(S))  # the ridge that keeps every direction bounded
         scale = np.sqrt(np.diagonal(S))

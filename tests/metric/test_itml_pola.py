@@ -187,7 +187,7 @@ def test_pola_hardly_updates_any_more_on_separable_pairs():
     assert many.n_updates_ - few.n_updates_ < 0.01 * shown < few.n_updates_
     pairs = np.concatenate([known.must_link, known.cannot_link])
     expected = np.repeat([True, False], [len(known.must_link), len(known.cannot_link)])
-    np.testing.assert_array_equal(many.same(pairs, X), expected)
+    np.testing.assert_array_equal(many.predict_pairs(pairs, X) == 1, expected)
 
 
 def test_a_stream_in_parts_is_the_stream():
@@ -216,9 +216,9 @@ def test_pola_averages_the_threshold_with_the_metric(iris):
                 if np.any(X[pair[0]] != X[pair[1]]):
                     parts.partial_fit(X, constraints=Constraints(**{kind: [pair]}, n_samples=150))
                     matrices.append(parts._A.copy())
-                    thresholds.append(parts.threshold_)
-    assert model.threshold_ == pytest.approx(np.mean(thresholds))
-    assert model.threshold_ != pytest.approx(thresholds[-1], rel=1e-3)
+                    thresholds.append(parts.threshold_**2)
+    assert model.threshold_**2 == pytest.approx(np.mean(thresholds))
+    assert model.threshold_**2 != pytest.approx(thresholds[-1], rel=1e-3)
     np.testing.assert_allclose(model.get_mahalanobis_matrix(), np.mean(matrices, axis=0), atol=1e-9)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from sidelight._in_memory import check_computed
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import counted, setting, worded
@@ -55,6 +56,7 @@ def check_weights(sample_weight: Any, source: RowSource, X: Any) -> Array | None
     """Check the weights of the rows of X: one each, not negative, not all zero."""
     if sample_weight is None:
         return None
+    check_computed(sample_weight, "sample_weight", rows=False)
     check_one_index(sample_weight, X, "sample_weight")
     weights = np.asarray(sample_weight, dtype=source.dtype)
     if weights.ndim == 0:
@@ -165,6 +167,7 @@ def partial_labels(y: Any, n_samples: int) -> Array | None:
     """Read ``y`` as partial labels; scikit-learn hands anything at all to a clusterer's ``y``."""
     if y is None:
         return None
+    check_computed(y, "y", rows=False)
     values = plain(y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]

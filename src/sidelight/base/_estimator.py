@@ -23,6 +23,7 @@ from sidelight._fit.docstrings import complete
 from sidelight._fit.parameters import check_parameters
 from sidelight._fit.restarts import Result, Run, best_restart, numbers_in
 from sidelight._fit.summary import summarize
+from sidelight._in_memory import check_in_memory
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import listed, worded
@@ -196,6 +197,7 @@ class ConstrainedEstimator(BaseEstimator):
 
     def _check_rows(self, X: Any, *, reset: bool) -> Rows:
         """Validate the data: float32 or float64, finite, dense or CSR, or rows on disk."""
+        check_in_memory(X)
         tags = self.__sidelight_tags__()
         if isinstance(X, RowSource):
             source = self._check_source(X, reset=reset, allowed=tags.out_of_core)

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order
 
+from sidelight._in_memory import check_in_memory
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted, listed
 from sidelight.constraints.algebra import _canonical as canonical
@@ -387,6 +388,8 @@ class Correspondences:
     def check_views(self, views: Sequence[Any]) -> list[Array]:
         """Return views as arrays of floating-point numbers after comparing them with the sizes."""
         self._check_number(views)
+        for v, view in enumerate(views):
+            check_in_memory(view, f"View {v}")
         arrays = [np.asarray(view) for view in views]
         for v, (rows, size) in enumerate(zip(arrays, self.sizes, strict=True)):
             if rows.ndim != 2 or len(rows) != size:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from sidelight._typing import Array
 from sidelight.engine._extent import SQUARED, largest_by_column, too_large
+from sidelight.engine._ids import find_ids
 from sidelight.engine._memory import TILE_ROWS
 from sidelight.engine._source import DEFAULT_BUDGET, RowSource, equal_blocks, floating_dtype
 from sidelight.exceptions import SidelightError
@@ -168,6 +169,7 @@ class ParquetRows(_DiskRows):
         *,
         columns: Sequence[str] | None = None,
         memory_budget: int | None = None,
+        id_column: str | None = None,
     ) -> None:
         import pyarrow as pa
 
@@ -177,7 +179,8 @@ class ParquetRows(_DiskRows):
         except pa.ArrowInvalid as error:
             raise SidelightError(f"{path} is not a Parquet file: {error}") from error
         with file:
-            self.columns = _numeric_columns(file.schema_arrow, columns, path)
+            self.id_column, self.ids = find_ids(file, path, id_column, guess=columns is None)
+            self.columns = _numeric_columns(file.schema_arrow, columns, path, self.id_column)
             types = [file.schema_arrow.field(name).type for name in self.columns]
             metadata = file.metadata
             group_sizes = [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
@@ -293,12 +296,19 @@ def check_budget(memory_budget: int | None) -> int:
     return budget
 
 
-def _numeric_columns(schema: pa.Schema, columns: Sequence[str] | None, path: Path) -> list[str]:
+def _numeric_columns(
+    schema: pa.Schema, columns: Sequence[str] | None, path: Path, id_column: str | None
+) -> list[str]:
     if columns is None:
-        chosen = [field.name for field in schema if _is_number(field.type)]
+        chosen = [f.name for f in schema if f.name != id_column and _is_number(f.type)]
         if not chosen:
-            raise SidelightError(f"{path} has no numeric column.")
+            besides = "" if id_column is None else f" besides {id_column!r}, which names the rows"
+            raise SidelightError(f"{path} has no numeric column{besides}.")
         return chosen
+    if id_column in columns:
+        raise SidelightError(
+            f"Column {id_column!r} of {path} cannot be a feature and name the rows at once."
+        )
     missing = [name for name in columns if name not in schema.names]
     if missing:
         raise SidelightError(f"{path} has no column {missing[0]!r}; it has {schema.names}.")

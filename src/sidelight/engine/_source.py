@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._in_memory import check_computed
 from sidelight._typing import Array
 from sidelight.engine._extent import largest_by_column
 from sidelight.engine._reductions import Maximum
@@ -45,12 +46,16 @@ class RowSource(ABC):
         ``float32`` or ``float64``.
     is_sparse : bool
         Whether blocks are CSR matrices.
+    ids : ndarray of shape (n_rows,) or None
+        Names of the rows, where the source knows them: constraints with ids are brought into their
+        order. None where rows go by position.
     """
 
     n_rows: int
     n_features: int
     dtype: np.dtype[Any]
     is_sparse: bool = False
+    ids: Array | None = None
 
     #: At most this many tasks read rows at the same time, whatever the number of threads: what
     #: keeps rows on disk within their memory budget.
@@ -253,6 +258,7 @@ def as_rows(X: Any, *, memory_budget: int | None = None) -> RowSource:
         return X
     if isinstance(X, (str, os.PathLike)):
         return open_rows(X, memory_budget=memory_budget)
+    check_computed(X)
     if isinstance(X, np.memmap):
         from sidelight.engine._disk import MappedRows
 
@@ -268,6 +274,8 @@ def open_rows(
     path: str | os.PathLike[str],
     columns: Sequence[str] | None = None,
     memory_budget: int | None = None,
+    *,
+    id_column: str | None = None,
 ) -> RowSource:
     """Open rows on disk; they are read block by block, as often as an algorithm needs them.
 
@@ -276,9 +284,14 @@ def open_rows(
     path : path
         A ``.npy`` file with a matrix, or a Parquet file with one column per feature.
     columns : sequence of str, default=None
-        Columns of a Parquet file to use; all numeric ones by default.
+        Columns of a Parquet file to use; by default all numeric ones but the ids.
     memory_budget : int, default=None
         Bytes that blocks may take in memory at the same time, 256 MB by default.
+    id_column : str, default=None
+        Column of a Parquet file that names the rows: no feature, and what the ids of constraints
+        are looked up in. Without it, and without ``columns``, a column of whole numbers or text,
+        each there once, whose name says so (``id``, ``customer_id``, the index of pandas) is taken.
+        The ids are held in memory.
 
     Examples
     --------
@@ -298,12 +311,18 @@ def open_rows(
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"There is no file {path}.")
+    if path.is_dir():
+        raise SidelightError(
+            f"{path} is a folder, as which Dask and Spark write a table; rows are read from one "
+            "file. pyarrow.dataset.dataset(folder).to_batches() gives them piece by piece, and "
+            "pyarrow.parquet.ParquetWriter joins the pieces."
+        )
     if path.suffix == ".npy":
-        if columns is not None:
+        if columns is not None or id_column is not None:
             raise SidelightError(f"{path} is a .npy file: it has no named columns to choose from.")
         return NpyRows(path, memory_budget=memory_budget)
     if path.suffix in {".parquet", ".pq"}:
-        return ParquetRows(path, columns=columns, memory_budget=memory_budget)
+        return ParquetRows(path, columns=columns, memory_budget=memory_budget, id_column=id_column)
     raise SidelightError(
         f"Rows are read from .npy and .parquet files, not from {path.suffix or 'a file without'} "
         f"({path}); load it and pass the array, or convert it first."

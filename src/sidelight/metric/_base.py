@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -15,6 +15,14 @@ from sidelight._words import setting
 from sidelight.base import LinearTransformer
 from sidelight.constraints import Constraints, Pairs, known_pairs
 from sidelight.exceptions import ConstraintWarning, SidelightError
+from sidelight.metric._threshold import (
+    Strategy,
+    best_threshold,
+    check_pair_labels,
+    check_strategy,
+    is_number,
+    rows_of_pairs,
+)
 
 #: Differences below this share of the largest have no part in the directions that count.
 ROUNDING = 1e-9
@@ -47,20 +55,42 @@ def _vector(given: Any, name: str, d: int) -> Array:
     values = np.asarray(given, dtype=np.float64)
     if values.ndim != 1:
         raise ValueError(
-            f"{name} must be one vector, got an array of shape {values.shape}: this is the distance "
-            "of two rows. Many at once: pair_distance(pairs, X)."
+            f"{name} must be one vector, got an array of shape {values.shape}: this is the "
+            "distance of two rows. Many at once: pair_distance(pairs, X)."
         )
     if len(values) != d:
         raise ValueError(f"{name} has {len(values)} numbers, but the rows of fit had {d}.")
     return values
 
 
+#: Kinds of knowledge, by the arguments of constraints.
+_KINDS = {
+    "must_link": "must-link",
+    "cannot_link": "cannot-link",
+    "labels": "labels",
+    "groups": "groups",
+}
+
+
 class _MetricBase(LinearTransformer):
     """A distance ``‖W (x - z)‖``, that of a linear map ``W`` of the rows.
 
-    Subclasses find ``components_ = W`` of shape (n_components, n_features) in ``fit`` and pass it
-    to :meth:`_set_map`.
+    Subclasses find ``components_ = W`` of shape (n_components, n_features) in ``_learn`` and pass
+    it to :meth:`_set_map`.
     """
+
+    _common_attributes: ClassVar[Mapping[str, str]] = {
+        "threshold_ : float": "Largest distance of two rows that are taken to belong together: "
+        "right for most pairs of the fit; only set where it knows pairs of both kinds."
+    }
+
+    threshold_: float
+
+    def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
+        rows, known = self._validate_fit_in_memory(X, y, constraints)
+        self._learn(rows, known)
+        self._learn_threshold(rows, known)
+        return self
 
     def _set_euclidean_map(self, reason: str, d: int, dtype: np.dtype[Any]) -> None:
         """Set the identity and warn that nothing else was learned, for this reason."""
@@ -171,24 +201,15 @@ class _MetricBase(LinearTransformer):
             Distances.
         """
         check_is_fitted(self)
-        places = np.asarray(pairs)
-        if X is None:
-            if places.ndim != 3 or places.shape[1] != 2:
-                raise ValueError(
-                    "pairs must have the shape (n_pairs, 2, n_features), or hold positions of "
-                    f"rows given as X, got shape {places.shape}."
-                )
-            n = len(places)
-            X = places.transpose(1, 0, 2).reshape(2 * n, -1)
-            places = np.column_stack([np.arange(n), np.arange(n) + n])
-        elif places.ndim != 2 or places.shape[1] != 2:
-            raise ValueError(f"pairs must have the shape (n_pairs, 2), got {places.shape}.")
-        return self._distances(self._check_rows(X, reset=False), places)
+        rows, places = rows_of_pairs(pairs, X)
+        return self._distances(self._check_rows(rows, reset=False), places)
 
     def _distances(self, rows: Any, pairs: Array) -> Array:
         """Distances of pairs of positions in checked rows."""
-        mapped = self._transform(rows)
-        return np.linalg.norm(mapped[pairs[:, 0]] - mapped[pairs[:, 1]], axis=1)
+        used, ends = np.unique(pairs, return_inverse=True)  # often few of very many rows
+        mapped = self._transform(rows[used])
+        first, second = ends.reshape(pairs.shape).T
+        return np.linalg.norm(mapped[first] - mapped[second], axis=1)
 
     def pair_score(self, pairs: Any, X: Any = None) -> Array:
         """Return minus the distance of each pair: the larger, the more alike.
@@ -204,6 +225,118 @@ class _MetricBase(LinearTransformer):
             Scores.
         """
         return -self.pair_distance(pairs, X)
+
+    def predict_pairs(self, pairs: Any, X: Any = None) -> Array:
+        """Return 1 for pairs whose rows are taken to belong together, and -1 for others.
+
+        Parameters
+        ----------
+        pairs, X : array
+            As in :meth:`pair_distance`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_pairs,)
+            1 where the distance is at most ``threshold_``.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "threshold_"):
+            raise SidelightError(
+                f"This {type(self).__name__} has no threshold, since it has not learned from pairs "
+                "of both kinds; call calibrate_threshold(pairs, y) with such pairs, or "
+                "set_threshold(threshold)."
+            )
+        return np.where(self.pair_distance(pairs, X) <= self.threshold_, 1, -1)
+
+    def set_threshold(self, threshold: float) -> Self:
+        """Set the distance up to which rows are taken to belong together.
+
+        Parameters
+        ----------
+        threshold : float
+            The distance.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        check_is_fitted(self)
+        if not is_number(threshold) or np.isnan(threshold):
+            raise ValueError(f"threshold must be a number, got {threshold!r}.")
+        self.threshold_ = float(threshold)
+        return self
+
+    def calibrate_threshold(
+        self,
+        pairs: Any,
+        y: Any,
+        X: Any = None,
+        *,
+        strategy: Strategy = "accuracy",
+        beta: float = 1.0,
+        min_rate: float | None = None,
+    ) -> Self:
+        """Choose the threshold by pairs that are known, best by others than those of ``fit``.
+
+        Parameters
+        ----------
+        pairs : array of shape (n_pairs, 2, n_features) or (n_pairs, 2)
+            Pairs of rows, or of positions in ``X``.
+        y : array of shape (n_pairs,)
+            1 where both rows belong together, -1 where they do not.
+        X : array or CSR matrix of shape (n_samples, n_features), default=None
+            The rows, where ``pairs`` holds positions.
+        strategy : {"accuracy", "f_beta", "max_tpr", "max_tnr"}, default="accuracy"
+            What is to be largest: the share of right pairs, the F-score, or one of the rates of
+            true positives and true negatives while the other is at least ``min_rate``.
+        beta : float, default=1.0
+            Weight of recall in ``f_beta``.
+        min_rate : float in [0, 1], default=None
+            Least value of the other rate with ``max_tpr`` and ``max_tnr``.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        check_strategy(strategy, beta, min_rate)
+        distances = self.pair_distance(pairs, X)
+        together = check_pair_labels(y, len(distances))
+        return self.set_threshold(
+            best_threshold(
+                distances,
+                together,
+                np.ones(len(distances)),
+                strategy=strategy,
+                beta=beta,
+                min_rate=min_rate,
+            )
+        )
+
+    def _forget_threshold(self) -> None:
+        """Drop the threshold of another metric."""
+        if hasattr(self, "threshold_"):
+            del self.threshold_
+
+    def _learn_threshold(self, rows: Any, known: Constraints) -> None:
+        """Set the threshold that is right for most known pairs of the kinds that are used."""
+        self._forget_threshold()
+        tags = self.__sidelight_tags__()
+        kinds = {name: kind for name, kind in _KINDS.items() if kind in tags.knowledge}
+        used = {name: getattr(known, name) for name in kinds}
+        weights = {
+            f"{name}_weight": getattr(known, f"{name}_weight")
+            for name, kind in kinds.items()
+            if kind in (tags.weights or ())
+        }
+        pairs = known_pairs(Constraints(**used, **weights, n_samples=known.n_samples))
+        if pairs.n_together and pairs.n_apart:
+            self.threshold_ = best_threshold(
+                self._distances(rows, np.concatenate([pairs.together, pairs.apart])),
+                np.repeat([True, False], [pairs.n_together, pairs.n_apart]),
+                np.concatenate([pairs.together_weight, pairs.apart_weight]),
+            )
 
     def kernel(self, X: Any, Y: Any = None) -> Array:
         """Return the inner products ``(W x)·(W z)`` that the distance belongs to.

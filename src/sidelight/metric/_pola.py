@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import Count, Seed, estimator
 from sidelight._fit.scatter import root
@@ -50,7 +49,7 @@ class POLA(PairStream, _MetricBase):
     components_ : ndarray of shape (n_components, n_features)
         The map ``W``, ``A = W'W``; directions without weight are left out.
     threshold_ : float
-        ``b``: squared distance up to which rows are taken to belong together.
+        ``√b``: largest distance of two rows that are taken to belong together.
     n_updates_ : int
         Number of pairs with a loss at their turn.
 
@@ -62,9 +61,8 @@ class POLA(PairStream, _MetricBase):
     >>> X = np.array([[0.0, 0.0], [2.0, 0.1], [0.0, 2.0], [2.0, 2.1]])
     >>> known = Constraints(must_link=[(0, 1), (2, 3)], cannot_link=[(0, 2), (1, 3)], n_samples=4)
     >>> model = POLA(n_epochs=50, random_state=0).fit(X, constraints=known)
-    >>> near, far = model.pair_distance([(0, 1), (0, 2)], X) ** 2
-    >>> bool(near < model.threshold_ < far)
-    True
+    >>> model.predict_pairs([(0, 1), (0, 2)], X)
+    array([ 1, -1])
     """
 
     _: KW_ONLY
@@ -114,24 +112,9 @@ class POLA(PairStream, _MetricBase):
         learned, threshold = (self._mean, self._mean_b) if self.average else (self._A, self._b)
         if not learned.any():  # no pair, or none that asks for a distance
             learned = np.eye(len(learned))
-        self.threshold_ = float(threshold[0])
+        self.threshold_ = float(np.sqrt(threshold[0]))
         self._set_map(root(learned), dtype)
         return self
 
-    def same(self, pairs: Any, X: Any = None) -> Array:
-        """Whether the rows of each pair belong together.
-
-        Parameters
-        ----------
-        pairs : array of shape (n_pairs, 2, n_features) or (n_pairs, 2)
-            Pairs of rows, or of positions in ``X``.
-        X : array of shape (n_samples, n_features), default=None
-            The rows, where ``pairs`` holds positions.
-
-        Returns
-        -------
-        same : ndarray of bool, shape (n_pairs,)
-            Whether the squared distance is at most ``threshold_``.
-        """
-        check_is_fitted(self)
-        return self.pair_distance(pairs, X) ** 2 <= self.threshold_
+    def _learn_threshold(self, rows: Any, known: Constraints) -> None:
+        """Leave the threshold to the algorithm, which learns it with the metric."""

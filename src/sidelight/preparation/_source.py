@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._in_memory import check_computed
 from sidelight._words import worded
 from sidelight.constraints.inner import own_ids
 from sidelight.exceptions import SidelightError
@@ -54,6 +55,7 @@ def as_source(data: Any) -> Source:
     """
     if isinstance(data, Source):
         return data
+    check_computed(data, "The table")
     if isinstance(data, str | os.PathLike):
         data = read_table(data, as_columns=True)
     if isinstance(data, Table):

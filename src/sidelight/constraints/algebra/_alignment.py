@@ -29,6 +29,17 @@ def index_of(values: Any) -> Any:
     return index if hasattr(values, "iloc") and hasattr(index, "equals") else None
 
 
+def _names_of(rows: Any) -> Any:
+    """Index of a pandas object, or ids of a source of rows; None for everything else."""
+    index = index_of(rows)
+    return getattr(rows, "ids", None) if index is None and hasattr(rows, "map_reduce") else index
+
+
+def _called(rows: Any, what: str) -> str:
+    """What the names of the rows are called in messages."""
+    return f"{what}.index" if index_of(rows) is not None else f"{what}.ids"
+
+
 def is_numbered(index: Any) -> bool:
     """Whether an index is 0, 1, 2 ... in this order: positions, not names."""
     if getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1:
@@ -97,7 +108,7 @@ def rows_in_order(
     hint : bool, default=True
         Whether to warn where ids are numbers of rows, and could be meant for another order.
     """
-    index = index_of(rows)
+    index = _names_of(rows)
     if index is None:
         return None
     numbered = is_numbered(index)
@@ -111,14 +122,19 @@ def rows_in_order(
             return None
         if hint:
             _warn_of_numbers(what)
-    check_same_rows(ids, places, index, what)
+    check_same_rows(ids, places, index, what, on_disk=index_of(rows) is None)
     return places
 
 
-def check_same_rows(ids: RowIndex, places: IntArray, index: Any, what: str) -> None:
+def check_same_rows(
+    ids: RowIndex, places: IntArray, index: Any, what: str, *, on_disk: bool = False
+) -> None:
     """Raise unless an index names every id once, in whatever order."""
     hint = (
-        f"Give both the same ids (ids={what}.index); if their rows are in the same order, "
+        f"Make the constraints with the ids of the rows on disk (ids={what}.ids), or say which "
+        "column holds the ids: open_rows(path, id_column=...)."
+        if on_disk
+        else f"Give both the same ids (ids={what}.index); if their rows are in the same order, "
         f"{what}.reset_index(drop=True) takes them by position."
     )
     unknown = np.flatnonzero(places < 0)
@@ -231,15 +247,15 @@ def _placed(places: IntArray, values: Array, n_samples: int) -> Array:
 
 def warn_of_positions(known: Any, rows: Any, what: str = "X") -> None:
     """Hint that pairs by position may have been meant by the numbers of an index."""
-    index = index_of(rows)
+    index = _names_of(rows)
     if index is None or not known.n_pairs or is_numbered(index) or index.dtype.kind not in "iu":
         return
     named = np.unique(np.concatenate([known.must_link.ravel(), known.cannot_link.ravel()]))
     if np.all(np.isin(named, index)):
         warn(
-            f"The constraints have no ids, so their numbers are positions; {what} has an index of "
-            "numbers in another order, in which these numbers occur too. If they were meant, make "
-            f"the constraints with ids={what}.index.",
+            f"The constraints have no ids, so their numbers are positions; {what} has ids of its "
+            "own, other numbers or in another order, in which these numbers occur too. If they "
+            f"were meant, make the constraints with ids={_called(rows, what)}.",
             ConstraintWarning,
         )
 
@@ -254,7 +270,7 @@ def _index_ids(index: Any, what: str) -> Array:
 
 
 def _misses_names(index: Any) -> bool:
-    return getattr(index, "nlevels", 1) == 1 and bool(index.hasnans)
+    return getattr(index, "nlevels", 1) == 1 and bool(getattr(index, "hasnans", False))
 
 
 def _warn_of_numbers(what: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._in_memory import check_computed
 from sidelight._typing import Array, IntArray
 from sidelight._warn import warn
 from sidelight._words import counted
@@ -33,6 +34,7 @@ def plain(values: Any) -> Array:
 
     A list of tuples is one-dimensional (tuples are values), a list of lists has two dimensions.
     """
+    check_computed(values, "What was given", rows=False)
     array = _as_array(values)
     if array.dtype.kind in "fU":
         return array

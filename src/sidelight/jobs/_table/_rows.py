@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from sidelight._in_memory import check_computed
 from sidelight.constraints import Constraints
 from sidelight.constraints.inner import (
     align,
@@ -87,6 +88,7 @@ def _named_rows(request: Rows) -> set[str]:
 
 
 def _in_memory(X: Any) -> Table:
+    check_computed(X, "data")
     rows = X if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
     names = getattr(X, "columns", None)
     if names is None:

@@ -202,6 +202,7 @@ class CannotLinkMetric(PairStream, _MetricBase):
                 "A precomputed kernel does not know the rows to come; give a kernel by name or as "
                 "a function."
             )
+        self._forget_threshold()
         first = not hasattr(self, "_learned_metric")
         rows, known = self._validate_fit_in_memory(X, y, constraints, reset=first)
         if first:

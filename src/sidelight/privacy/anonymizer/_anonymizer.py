@@ -23,6 +23,7 @@ from sidelight._fit.parameters import (
     check_parameters,
     estimator,
 )
+from sidelight._in_memory import check_in_memory
 from sidelight._kernels.privacy.anonymizer.refine import nearest_class
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted
@@ -257,6 +258,7 @@ class Anonymizer(Clusterer):
 
     def _read(self, X: Any, *, reset: bool) -> list[Column]:
         """Columns of a table, or of an array of numbers."""
+        check_in_memory(X)
         if hasattr(X, "column_names") or (isinstance(X, Mapping) and not issparse(X)):
             columns, _ = read_columns(X)
             self._check_names([column.name for column in columns], reset=reset)

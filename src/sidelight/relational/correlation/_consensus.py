@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 from sidelight._fit.lowest import relative_gap
 from sidelight._fit.parameters import Count, Restarts, Seed, Verbosity, estimator, n_restarts
 from sidelight._fit.restarts import best_restart
+from sidelight._in_memory import check_in_memory
 from sidelight._kernels.relational.correlation.consensus import pivot_rows
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted
@@ -160,6 +161,7 @@ class ConsensusClustering(Clusterer):
 
     def _read_partitions(self, X: Any) -> IntArray:
         """Labels as codes, -1 where they are missing."""
+        check_in_memory(X)
         given = validate_data(
             self, X, dtype=None, ensure_all_finite=False, ensure_min_features=1, order="C"
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy import sparse
 
+from sidelight._in_memory import check_in_memory
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.constraints.inner import is_missing, name_rows, own_ids, text_of
 from sidelight.exceptions import SidelightError
@@ -114,8 +115,7 @@ def has_texts(X: Any) -> bool:
 
 def check_several_columns(X: Any) -> None:
     """Raise for texts that are no table: one column without a name, or a path."""
-    if isinstance(X, str):
-        raise SidelightError(f"The references are a table, not a text: {X[:60]!r}.")
+    check_in_memory(X)
     is_column = isinstance(X, list | tuple) or getattr(X, "ndim", 2) == 1
     if is_column and any(isinstance(value, str) for value in X):
         raise SidelightError(
