@@ -349,7 +349,7 @@ def test_columns_that_nothing_can_be_learned_from(column, words, tmp_path):
 def test_explanations_of_classes():
     found = fit()
     explained = sidelight.explain(found)
-    assert [profile.class_name for profile in explained.clusters] == NAMES.tolist()
+    assert [profile.name for profile in explained.clusters] == NAMES.tolist()
     assert [profile.size for profile in explained.clusters] == list(found.sizes.values())
     assert any("are the classes" in note for note in explained.notes)
 
