@@ -477,7 +477,7 @@ def test_the_number_of_machines_is_told_before_they_are_trained():
 def test_explanations_of_classes():
     found = fit()
     explained = sidelight.explain(found)
-    assert [profile.class_name for profile in explained.clusters] == NAMES.tolist()
+    assert [profile.name for profile in explained.clusters] == NAMES.tolist()
     assert [profile.size for profile in explained.clusters] == list(found.sizes.values())
     assert any("are the classes" in note for note in explained.notes)
 

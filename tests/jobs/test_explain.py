@@ -12,14 +12,16 @@ import pytest
 from scipy import sparse
 from sklearn.cluster import DBSCAN, AgglomerativeClustering
 from sklearn.cluster import KMeans as TheirKMeans
+from sklearn.linear_model import LogisticRegression
 from sklearn.mixture import GaussianMixture as TheirMixture
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import sidelight
+from sidelight import catalog
 from sidelight.cluster import KMeans
 from sidelight.exceptions import SidelightError
-from sidelight.jobs import ClusterRequest, load_model, run
+from sidelight.jobs import ClassifyRequest, ClusterRequest, load_model, run
 from sidelight.mixture import GaussianMixture
 from sidelight.preparation import TablePreparer
 
@@ -188,6 +190,61 @@ def test_classes_of_clusters_are_told(customers):
     )
     found = run(ClusterRequest(customers, k=2, labels=known))
     assert {profile.class_name for profile in sidelight.explain(found).clusters} == {"rich", "not"}
+
+
+def test_classes_are_not_called_clusters(tmp_path):
+    rng = np.random.default_rng(5)
+    kind = np.repeat([0, 1, 2], 30)
+    names = np.array(["ash", "birch", "cedar"])
+    rows = pd.DataFrame(rng.normal(size=(90, 2)) + 2.0 * kind[:, None], columns=["height", "girth"])
+    found = run(
+        ClassifyRequest(
+            rows, method="harmonic", labels=np.where(np.arange(90) % 3, "", names[kind])
+        )
+    )
+    saved = found.save(tmp_path / "model.skops")
+    told = run("explain", model=saved, data=rows)
+    words = [str(part) for part in told.tell()]
+    theirs = LogisticRegression().fit(rows, names[kind])
+    for explained in (sidelight.explain(found), told.explanation, sidelight.explain(theirs, rows)):
+        assert [profile.name for profile in explained.clusters] == names.tolist()
+        words += [*explained.sentences(), explained.rules.sentence, repr(explained)]
+        words += [*explained.notes, explained._repr_html_()]
+        others = {doubt.other for doubts in explained.doubtful.values() for doubt in doubts}
+        assert others <= set(names.tolist())
+    assert not any("cluster" in text.lower() for text in words)
+
+
+#: Forms of the table that was clustered: as it was, in memory, its columns turned round, rewritten.
+FORMS = {
+    "file": lambda rows, path: path,
+    "memory": lambda rows, path: rows,
+    "columns": lambda rows, path: rows[rows.columns[::-1]],
+    "rewritten": lambda rows, path: _rewritten(rows, path),
+}
+
+
+def _rewritten(rows, path):
+    other = path.with_name("other.csv")
+    pd.read_csv(path)[rows.columns[::-1]].to_csv(other, index=False)
+    return other
+
+
+@pytest.mark.parametrize("method", catalog.methods(kind="clusterer"), ids=lambda m: m.name)
+def test_the_rows_of_a_fit_have_its_clusters_again(method, customers, tmp_path):
+    """Also where ``predict`` of the fitted model would give some of them to other clusters."""
+    path = tmp_path / "customers.csv"
+    rows = customers[::2].reset_index(drop=True)
+    rows.to_csv(path, index=False)
+    try:
+        found = run(ClusterRequest(path, k=2, method=method.name))
+        model = load_model(found.save(tmp_path / "model.skops"))
+    except (SidelightError, ValueError):
+        return  # it takes numbers only, or is asked for more than a number of clusters
+    sizes = {name: n for name, n in found.sizes.items() if name != "-1"}
+    for form in FORMS.values():
+        explained = sidelight.explain(model, form(rows, path))
+        assert {profile.name: profile.size for profile in explained.clusters} == sizes
 
 
 def test_columns_that_are_left_out_are_told(customers):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from sidelight.pictures import _pairs
 from sidelight.pictures._run import shorten_words
 from sidelight.report import render_report, write_report
 from sidelight.report.maps import _mapped
+from sidelight.report.ranked import ranking_sentence
 
 RNG = np.random.default_rng(0)
 Y = np.repeat([0, 1, 2], 30)
@@ -69,7 +71,7 @@ def test_a_selection_shows_its_ranking(parse):
     model = ConstraintScore(n_features_to_select=2).fit(X, constraints=KNOWN)
     page = parse(render_report(estimator=model, X=X, constraints=KNOWN, feature_names=NAMES))
     assert len(page.find("g", class_="unkept")) == 1
-    assert "the smallest the best. The 2 kept" in page.words()
+    assert "The smallest score is the best. The 2 kept" in page.words()
     assert model.ranking_[2] == 3
     assert page.words().index("colour ") < page.words().index("noise ")
 
@@ -208,3 +210,32 @@ def test_on_a_phone_the_page_is_as_wide_as_the_screen(tmp_path, chromium):
     )
     (width,) = re.findall(r'data-width="(\d+)"', chromium(phone.as_uri(), "--dump-dom"))
     assert int(width) == 390
+
+
+@pytest.mark.parametrize("criterion", ["ratio", "locality"])
+def test_features_without_a_score_are_last_and_say_so(criterion, parse):
+    """A feature that does not vary has no score, whichever end of the others is the good one."""
+    rows = np.column_stack([X[:, :2], np.ones(len(X))])
+    names = ["first", "second", "same"]
+    model = ConstraintScore(1, criterion=criterion).fit(rows, constraints=KNOWN)
+    assert np.isnan(model.scores_[2])
+    best = "largest" if criterion == "locality" else "smallest"
+    assert model.larger_is_better_ == (best == "largest")
+    page = parse(render_report(estimator=model, X=rows, constraints=KNOWN, feature_names=names))
+    assert f"The {best} score is the best. 1 feature has no score" in page.words()
+    assert "nan" not in page.words().split()
+    chosen = {"largest": max, "smallest": min}[best](model.scores_[:2])
+    assert model.scores_[model.ranking_ == 1] == chosen
+
+
+def test_gains_are_told_in_the_order_in_which_features_came():
+    model = SimpleNamespace(
+        scores_=np.array([0.2, 0.5, np.nan, 0.1]), ranking_=[1, 2, 4, 3], larger_is_better_=True
+    )
+    assert ranking_sentence(model).startswith("The largest gain is the best; features are in the")
+    model.scores_ = np.array([0.5, 0.2, np.nan, 0.1])
+    assert ranking_sentence(model) == (
+        "The largest score is the best. 1 feature has no score: nothing varies where it looks."
+    )
+    model.scores_ = np.full(4, np.nan)
+    assert ranking_sentence(model).startswith("4 features have no score")

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from sidelight._typing import IntArray
-from sidelight.explanation._ranks import Cells, Sorted, cells_of
+from sidelight.explanation._ranks import Cells, Sorted
 from sidelight.explanation._shares import Shares
 
 #: Of fewer different values every range begins or ends where the column does: it is a shift.
@@ -47,7 +47,7 @@ def best_ranges(column: Sorted) -> tuple[IntArray, Shares]:
     k, n = len(column.sizes), len(column.values)
     ranges = np.full((k, 2, 2), -1, dtype=np.int64)
     found, level = np.zeros((k, 2), dtype=np.int64), np.zeros((k, 2), dtype=np.int64)
-    cells = cells_of(column)
+    cells = column.cells
     edges = np.searchsorted(cells.owner, np.arange(k + 1))
     for cluster, size in enumerate(column.sizes.tolist()):
         if not 0 < size < n or len(column.starts) < FEWEST_VALUES:

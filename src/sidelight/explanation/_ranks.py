@@ -14,6 +14,7 @@ not empty where the values are fully separated.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -60,6 +61,26 @@ class Ranked:
 
 
 @dataclass(frozen=True)
+class Cells:
+    """Values that clusters have: a cell is a value of a cluster, with all its rows of it.
+
+    Between two cells of a cluster lie only rows of others.
+
+    Attributes
+    ----------
+    value, owner : ndarray of shape (n_cells,)
+        Distinct value and cluster, by cluster and then by value.
+    members, below : ndarray of shape (n_cells,)
+        Rows of the cluster that have the value, and that have a lower one.
+    """
+
+    value: IntArray
+    owner: IntArray
+    members: IntArray
+    below: IntArray
+
+
+@dataclass(frozen=True)
 class Sorted:
     """A column of numbers in ascending order, and where the rows of every cluster are in it.
 
@@ -85,6 +106,16 @@ class Sorted:
     owners: Array
     sizes: IntArray
     first: IntArray
+
+    @cached_property
+    def cells(self) -> Cells:
+        """Values that every cluster has."""
+        distinct, owners = self.distinct[self.own], self.owners
+        new = np.append(True, (distinct[1:] != distinct[:-1]) | (owners[1:] != owners[:-1]))
+        cells = np.flatnonzero(new[: len(owners)])
+        owner = owners[cells].astype(np.int64)
+        members = np.diff(np.append(cells, len(owners)))
+        return Cells(distinct[cells], owner, members, cells - self.first[owner])
 
 
 def sort_values(values: FloatArray, codes: Array, k: int) -> Sorted:
@@ -138,36 +169,6 @@ def compare_ranks(column: Sorted) -> Ranked:
     )
 
 
-@dataclass(frozen=True)
-class Cells:
-    """Values that clusters have: a cell is a value of a cluster, with all its rows of it.
-
-    Between two cells of a cluster lie only rows of others.
-
-    Attributes
-    ----------
-    value, owner : ndarray of shape (n_cells,)
-        Distinct value and cluster, by cluster and then by value.
-    members, below : ndarray of shape (n_cells,)
-        Rows of the cluster that have the value, and that have a lower one.
-    """
-
-    value: IntArray
-    owner: IntArray
-    members: IntArray
-    below: IntArray
-
-
-def cells_of(column: Sorted) -> Cells:
-    """Values that every cluster has."""
-    distinct, owners = column.distinct[column.own], column.owners
-    new = np.append(True, (distinct[1:] != distinct[:-1]) | (owners[1:] != owners[:-1]))
-    cells = np.flatnonzero(new[: len(owners)])
-    owner = owners[cells].astype(np.int64)
-    members = np.diff(np.append(cells, len(owners)))
-    return Cells(distinct[cells], owner, members, cells - column.first[owner])
-
-
 def _placements(column: Sorted) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Sums and sums of squares of the placements: of own rows among others, of others among own.
 
@@ -175,7 +176,7 @@ def _placements(column: Sorted) -> tuple[FloatArray, FloatArray, FloatArray, Flo
     enough to sum over all rows.
     """
     starts, ends, k, n = column.starts, column.ends, len(column.sizes), len(column.values)
-    cells = cells_of(column)
+    cells = column.cells
     value, owner, members = cells.value, cells.owner, cells.members
     below = cells.below.astype(np.float64)
     level = below + members / 2.0

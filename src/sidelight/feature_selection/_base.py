@@ -29,6 +29,7 @@ SELECTOR_PARAMETERS = {
 SELECTOR_ATTRIBUTES = {
     "ranking_ : ndarray of int, shape (n_features,)": "Rank of every feature, 1 for the best.",
     "support_ : ndarray of bool, shape (n_features,)": "Whether each feature is kept.",
+    "larger_is_better_ : bool": "Whether a larger score is the better one.",
 }
 
 
@@ -63,10 +64,15 @@ class _ScoreSelector(Transformer, SelectorMixin):
             )
         worth = scores if larger_is_better else -scores
         order = np.argsort(-np.where(np.isnan(worth), -np.inf, worth), kind="stable")
-        self._set_ranking(order, scores, self._n_kept(len(scores)))
+        self._set_ranking(
+            order, scores, self._n_kept(len(scores)), larger_is_better=larger_is_better
+        )
 
-    def _set_ranking(self, order: Array, scores: Array, n_kept: int) -> None:
+    def _set_ranking(
+        self, order: Array, scores: Array, n_kept: int, *, larger_is_better: bool
+    ) -> None:
         """Set scores and ranking; the first ``n_kept`` features of the order are kept."""
+        self.larger_is_better_ = larger_is_better
         self.scores_ = np.asarray(scores, dtype=np.float64)
         self.ranking_ = np.empty(len(order), dtype=np.int64)
         self.ranking_[order] = np.arange(1, len(order) + 1)

@@ -112,7 +112,7 @@ class ForwardConstraintSelector(_ScoreSelector):
                 ConstraintWarning,
             )
             self.merit_, self.n_subsets_ = 0.0, 0
-            self._set_ranking(np.arange(d), np.full(d, np.nan), d)
+            self._set_ranking(np.arange(d), np.full(d, np.nan), d, larger_is_better=True)
             return
         found, self.n_subsets_ = best_first(
             moments.relevance, moments.correlations, moments.varies, most, int(self.patience)
@@ -132,7 +132,7 @@ class ForwardConstraintSelector(_ScoreSelector):
         worth[found.chosen] = np.inf
         order = np.argsort(-worth, kind="stable")
         order[: len(found.chosen)] = found.chosen
-        self._set_ranking(order, scores, len(found.chosen))
+        self._set_ranking(order, scores, len(found.chosen), larger_is_better=True)
 
     def _check_both_kinds(self, known: Constraints, pairs: Pairs) -> None:
         if pairs.n_together and pairs.n_apart:

@@ -364,7 +364,10 @@ def _order_words(levels: Sequence[str]) -> str:
 
 
 def _category_plan(name: str, coded: Coded, *, at_least: int, because: str = "") -> ColumnPlan:
-    """Plan for categories with rare levels joined; ``at_least`` levels must not be rare."""
+    """Plan for categories with rare levels joined; ``at_least`` levels must not be rare.
+
+    A single frequent one is a level if the others, or the gaps, are not rare together.
+    """
     share = RARE * len(coded.codes)
     common = coded.counts >= max(share, 2)
     if np.count_nonzero(common) < at_least:  # of few rows, once may be often enough
@@ -372,13 +375,14 @@ def _category_plan(name: str, coded: Coded, *, at_least: int, because: str = "")
     n_kept = min(int(np.count_nonzero(common)), MAX_LEVELS)
     n_joined = len(coded.levels) - n_kept
     if n_kept < at_least:
-        return ColumnPlan(
-            name,
-            ASIDE,
-            f"{counted(len(coded.levels), 'different value')}, and hardly one occurs in "
-            f"{RARE:.0%} of the rows",
-            coded.n_missing,
-        )
+        n_levels, most = len(coded.levels), int(coded.counts[0])
+        present = len(coded.codes) - coded.n_missing
+        if not n_kept:
+            how = f"{counted(n_levels, 'different value')}, none of them in {RARE:.0%} of the rows"
+            return ColumnPlan(name, ASIDE, how, coded.n_missing)
+        if len(coded.codes) - most < share:
+            how = f"nearly always {_shortened(coded.levels[0])} ({most:,} of {present:,} rows)"
+            return ColumnPlan(name, ASIDE, how, coded.n_missing)
     if n_joined == 1 or n_kept == 0:  # a single rare level needs no other name
         n_kept, n_joined = min(len(coded.levels), MAX_LEVELS), 0
         n_joined = len(coded.levels) - n_kept
@@ -398,8 +402,11 @@ def _category_plan(name: str, coded: Coded, *, at_least: int, because: str = "")
 
 
 def _constant(name: str, value: str, n_missing: int) -> ColumnPlan:
-    shown = value if len(value) <= 30 else f"{value[:27]}..."
-    return ColumnPlan(name, ASIDE, f"always the same ({shown})", n_missing)
+    return ColumnPlan(name, ASIDE, f"always the same ({_shortened(value)})", n_missing)
+
+
+def _shortened(value: str) -> str:
+    return value if len(value) <= 30 else f"{value[:27]}..."
 
 
 def _nearly_empty(name: str, present: int, n_rows: int, n_missing: int) -> ColumnPlan:

@@ -19,6 +19,7 @@ A weight w multiplies all by :math:`\sqrt w`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -28,9 +29,10 @@ import numpy.typing as npt
 from sidelight._typing import Array, FloatArray
 from sidelight._words import counted
 from sidelight.exceptions import SidelightError
-from sidelight.preparation._calendar import DAY, YEAR, cycles_of, weekday_of
+from sidelight.preparation._calendar import DAY, YEAR, cycles_of, month_of, weekday_of
 from sidelight.preparation._plan import ColumnPlan
 from sidelight.preparation._reading import levels_of
+from sidelight.preparation._redundant import Aspect
 from sidelight.preparation._typed import TypedColumn
 
 #: Largest number of words of texts, and of directions that are kept of them.
@@ -89,13 +91,24 @@ class ColumnFeatures(Protocol):
     """Features of one column."""
 
     plan: ColumnPlan
-    names: list[str]
+    #: Value of the last feature where the column has a gap; 0 if that is not marked.
+    mark: float
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the features."""
 
     def fill(self, block: Array, values: npt.NDArray[Any]) -> None:
         """Write the features of some rows into their block."""
 
     def plain(self, values: npt.NDArray[Any]) -> FloatArray:
         """The same features in units of the table: not scaled, levels as 0 and 1."""
+
+    def aspects(self, values: npt.NDArray[Any]) -> Iterator[Aspect]:
+        """What counts in a distance, in some rows."""
+
+    def share(self, shares: Mapping[str, float]) -> None:
+        """Take less of the weight of parts that other columns say too."""
 
 
 def make_part(plan: ColumnPlan, column: TypedColumn, scale: Scale) -> ColumnFeatures:
@@ -125,8 +138,25 @@ class NumberPart:
         self.filled = float((np.nanmean(numbers) - self.center) / self.scale)
         self.gain = float(np.sqrt(plan.weight))
         self.keep_missing = scale.keep_missing
-        self.mark = scale.entry if plan.n_missing and not scale.keep_missing else 0.0
-        self.names = [plan.name, f"{plan.name} (missing)"] if self.mark else [plan.name]
+        self.mark = 0.0
+        if plan.n_missing and not scale.keep_missing:
+            self.mark = scale.entry * self.gain
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the features."""
+        name = self.plan.name
+        return [name, f"{name} (missing)"] if self.mark else [name]
+
+    def aspects(self, values: npt.NDArray[Any]) -> Iterator[Aspect]:
+        """The numbers, or ranks."""
+        yield Aspect(self.plan.name, "", self._numbers(values), self.plan.weight)
+
+    def share(self, shares: Mapping[str, float]) -> None:
+        """Take less of the weight."""
+        self.gain *= float(np.sqrt(shares[""]))
+        self.mark *= float(np.sqrt(shares[""]))
+        self.plan = replace(self.plan, weight=self.plan.weight * shares[""])
 
     def fill(self, block: Array, values: npt.NDArray[Any]) -> None:
         """Write the features of some rows into their block."""
@@ -136,7 +166,7 @@ class NumberPart:
             if missing.any():
                 x[missing] = self.filled
             if self.mark:
-                block[:, 1] = missing * (self.mark * self.gain)
+                block[:, 1] = missing * self.mark
         block[:, 0] = x * self.gain
 
     def plain(self, values: npt.NDArray[Any]) -> FloatArray:
@@ -155,6 +185,8 @@ class NumberPart:
 class LevelPart:
     """Levels: a column each, and one for missing values where there are some."""
 
+    mark = 0.0  # gaps are a level
+
     def __init__(self, plan: ColumnPlan, scale: Scale) -> None:
         self.plan = plan
         self.keep_missing = scale.keep_missing
@@ -166,6 +198,16 @@ class LevelPart:
         # Two columns of which one is the other turned round are one, √2 times as long.
         self.single = len(self.levels) == 2
         self.names = self.levels[1:] if self.single else self.levels
+
+    def aspects(self, values: npt.NDArray[Any]) -> Iterator[Aspect]:
+        """The levels, without an order."""
+        codes = np.where(values < 0, np.nan, values)
+        yield Aspect(self.plan.name, "", codes, self.plan.weight, ordered=False)
+
+    def share(self, shares: Mapping[str, float]) -> None:
+        """Take less of the weight."""
+        self.entry *= float(np.sqrt(shares[""]))
+        self.plan = replace(self.plan, weight=self.plan.weight * shares[""])
 
     def fill(self, block: Array, values: npt.NDArray[Any]) -> None:
         """Write the features of some rows into their block."""
@@ -200,16 +242,42 @@ class DatePart:
         self.has_trend = plan.kind == "date"
         self.center, self.scale = scale.center_and_scale(seconds / DAY)
         self.filled = float((np.nanmean(seconds / DAY) - self.center) / self.scale)
-        self.gain = float(np.sqrt(plan.weight / (len(self.cycles) + self.has_trend)))
+        parts = [*(["trend"] if self.has_trend else []), *self.cycles]
+        self.weights = dict.fromkeys(parts, plan.weight / len(parts))
         self.amplitude = scale.entry if scale.mismatch == 2.0 else 0.5
         self.mark = 0.0
         if plan.n_missing and not scale.keep_missing:
             self.mark = scale.entry * float(np.sqrt(plan.weight))
-        self.names = [f"{plan.name} (days)"] if self.has_trend else []
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the features."""
+        name = self.plan.name
+        found = [f"{name} (days)"] if self.has_trend else []
         for cycle in self.cycles:
-            self.names += [f"{plan.name} ({cycle}, sin)", f"{plan.name} ({cycle}, cos)"]
-        if self.mark:
-            self.names.append(f"{plan.name} (missing)")
+            found += [f"{name} ({cycle}, sin)", f"{name} ({cycle}, cos)"]
+        return [*found, f"{name} (missing)"] if self.mark else found
+
+    def aspects(self, values: npt.NDArray[Any]) -> Iterator[Aspect]:
+        """Trend and cycles, and the day of the month, which is no feature."""
+        days = np.floor(values / DAY)
+        of_month = _day_of_month(values)
+        found = {
+            "trend": values,
+            "season": month_of(values) + of_month / 32.0,
+            "weekday": weekday_of(values),
+            "hour": values - DAY * days,
+        }
+        for part, weight in self.weights.items():
+            yield Aspect(self.plan.name, part, found[part], weight)
+        if self.has_trend:
+            yield Aspect(self.plan.name, "day of the month", of_month, 0.0)
+
+    def share(self, shares: Mapping[str, float]) -> None:
+        """Take less of the weight of some parts."""
+        for part, share in shares.items():
+            self.weights[part] *= share
+        self.plan = replace(self.plan, weight=sum(self.weights.values()))
 
     def fill(self, block: Array, values: npt.NDArray[Any]) -> None:
         """Write the features of some rows into their block."""
@@ -218,13 +286,14 @@ class DatePart:
         if self.has_trend:
             trend = (values / DAY - self.center) / self.scale
             block[:, 0] = trend if self.keep_missing else _filled(trend, missing, self.filled)
-            block[:, 0] *= self.gain
+            block[:, 0] *= np.sqrt(self.weights["trend"])
             place = 1
         for cycle in self.cycles:
             angle = 2 * np.pi * _phase(cycle, values)
+            gain = np.sqrt(self.weights[cycle])
             for wave in (np.sin(angle), np.cos(angle)):
                 column = wave if self.keep_missing else _filled(wave, missing, 0.0)
-                block[:, place] = column * (self.amplitude * self.gain)
+                block[:, place] = column * (self.amplitude * gain)
                 place += 1
         if self.mark:
             block[:, place] = missing * self.mark
@@ -250,6 +319,15 @@ def _date_words(plan: ColumnPlan, seconds: npt.NDArray[Any], cycles: list[str]) 
     return "; ".join([*parts, *filter(None, [plan.how])])
 
 
+def _day_of_month(seconds: npt.NDArray[Any]) -> FloatArray:
+    """Day of the month, from 1; NaN where missing."""
+    found = np.full(len(seconds), np.nan)
+    known = ~np.isnan(seconds)
+    days = np.floor(seconds[known] / DAY).astype("datetime64[D]")
+    found[known] = 1 + (days - days.astype("datetime64[M]").astype("datetime64[D]")).astype(int)
+    return found
+
+
 def _filled(values: FloatArray, missing: npt.NDArray[np.bool_], value: float) -> FloatArray:
     return np.where(missing, value, values)
 
@@ -265,6 +343,8 @@ def _phase(cycle: str, seconds: FloatArray) -> FloatArray:
 
 class TextPart:
     """Texts: TF-IDF of their words, in the directions in which they differ most."""
+
+    mark = 0.0  # texts without words are not marked
 
     def __init__(self, plan: ColumnPlan, texts: npt.NDArray[Any], scale: Scale) -> None:
         from sklearn.decomposition import TruncatedSVD
@@ -302,6 +382,13 @@ class TextPart:
         rows = words.toarray() if self.directions is None else self.directions.transform(words)
         length = np.linalg.norm(rows, axis=1, keepdims=True)
         block[:] = rows * (self.entry / np.where(length > 0, length, 1.0))
+
+    def aspects(self, values: npt.NDArray[Any]) -> Iterator[Aspect]:
+        """Nothing: texts are not compared with other columns."""
+        return iter(())
+
+    def share(self, shares: Mapping[str, float]) -> None:
+        """Leave the weight alone."""
 
     def plain(self, values: npt.NDArray[Any]) -> FloatArray:
         """Weights of the words, of length 1."""

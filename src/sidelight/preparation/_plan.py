@@ -28,6 +28,9 @@ class ColumnPlan:
         Rows without a value.
     n_unreadable : int
         How many of them have one that cannot be read.
+    marked_by : str
+        Column that marks the gaps of this one too, since it has them in the same rows; empty where
+        the column marks its own.
     weight : float
         How many features the column counts as in a squared distance.
     levels : tuple of str
@@ -51,6 +54,7 @@ class ColumnPlan:
     log_scale: float = 0.0
     written: str = ""
     n_unreadable: int = 0
+    marked_by: str = ""
 
     @property
     def used(self) -> bool:
@@ -69,9 +73,13 @@ class ColumnPlan:
                 treatment = "as texts without words"
             elif missing != "keep" and self.kind in ("category", "yes-no"):
                 treatment = "a level of their own"
+            elif self.marked_by:
+                treatment = (
+                    f"filled, and marked by {self.marked_by}, which has them in the same rows"
+                )
             how.append(f"{gaps}, {treatment}")
         if self.weight != 1.0:
-            how.append(f"counts {self.weight:g} times")
+            how.append(f"counts {self.weight:.3g} times")
         return self.name, self.kind, "; ".join(how)
 
 

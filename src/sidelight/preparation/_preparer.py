@@ -22,6 +22,8 @@ from sidelight.preparation._decide import ASKED, ColumnChoice, decide
 from sidelight.preparation._parts import ColumnFeatures, NoWords, Scale, make_part
 from sidelight.preparation._plan import ASIDE, ColumnPlan, plan_table
 from sidelight.preparation._reading import RawColumn, read_typed
+from sidelight.preparation._redundant import Aspect, sampled_rows
+from sidelight.preparation._shared import Gaps, missing_rows, share_weights
 from sidelight.preparation._source import Source, as_source
 from sidelight.preparation._typed import TypedColumn
 
@@ -80,6 +82,11 @@ class TablePreparer(TransformerMixin, BaseEstimator):
 
     Notes
     -----
+    Columns of a table with names that say the same count once together: those that order the rows
+    alike, as an hour and a clock time or a weight in two units, and codes with their names; ``how``
+    and ``weight`` of the plan tell. Columns with ``weights`` are left alone. Columns with gaps in
+    the same rows have one mark together.
+
     Levels in less than 1 % of the rows, and those beyond the thirtieth, are joined. A skewed
     positive number goes through :math:`\log(1 + x / c)` with the lower quartile c, so that the
     result does not depend on its unit. Texts become TF-IDF weights of their words, in the 20
@@ -246,6 +253,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         scale = Scale(self.scale, self.missing == "keep")
         self.plan_: list[ColumnPlan] = []
         self._parts: list[ColumnFeatures] = []
+        rows, aspects, gaps = sampled_rows(source.n_rows), list[Aspect](), Gaps()
         for name in names:
             raw = RawColumn(name, source.columns.column(name), source)
             plan = decide(raw, asked[name])
@@ -258,6 +266,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):
                     plan = replace(plan, kind=ASIDE, how="no word occurs in several rows")
                 else:
                     plan = self._parts[-1].plan
+                    gaps.add(self._parts[-1], column)
+                    if source.named and name not in (self.weights or {}):
+                        aspects += self._parts[-1].aspects(column.values[rows])
                     yield column
             self.plan_.append(plan)
         if not self._parts:
@@ -267,6 +278,10 @@ class TablePreparer(TransformerMixin, BaseEstimator):
                 + "; say what a column holds by "
                 + worded('kinds={"NAME": "category"}.', "--as NAME=category.")
             )
+        share_weights(self._parts, aspects)
+        self._shared_marks = gaps.merge_marks(self._parts)
+        plans = {part.plan.name: part.plan for part in self._parts}
+        self.plan_ = [plans.get(plan.name, plan) for plan in self.plan_]
         self._n_rows = source.n_rows
         self._out_type = _out_type(source, self.plan_)
 
@@ -353,6 +368,11 @@ class TablePreparer(TransformerMixin, BaseEstimator):
             rows = slice(start, min(start + BLOCK_ROWS, len(X)))
             for place, (part, column) in enumerate(zip(self._parts, columns, strict=True)):
                 part.fill(X[rows, ends[place] : ends[place + 1]], column.values[rows])
+            for first, others in self._shared_marks:  # rows of the fit have all gaps, or none
+                marks, mark = X[rows, ends[first + 1] - 1], self._parts[first].mark
+                for other in others:
+                    marks += mark * missing_rows(columns[other].values[rows])
+                marks /= len(others) + 1
 
         starts = range(0, len(X), BLOCK_ROWS)
         if len(starts) == 1 or get_threads() == 1:

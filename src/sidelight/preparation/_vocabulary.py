@@ -67,7 +67,8 @@ SCALES = (
 
 #: Names of columns of numbers that are codes, not amounts.
 CODE_NAME = re.compile(
-    r"(?:^|[_\W])(?:zip|zipcode|zip_code|postcode|postal|postalcode|plz|code|phone|fax)(?:$|[_\W])",
+    r"(?:^|[_\W])(?:zip|zipcode|zip_code|postcode|postal|postalcode|plz|code|phone|fax|iban|isbn|sku)"
+    r"(?:$|[_\W])|^flight$|(?:^|[_\W])(?:flight|train|tail|room|gate|account|serial)[_\W]?num(?:ber)?$",
     re.IGNORECASE,
 )
 

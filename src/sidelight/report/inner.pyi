@@ -40,6 +40,8 @@ from .page import row_names as row_names
 from .page import size_figure as size_figure
 from .pages import page_of as page_of
 from .plot import for_script as for_script
+from .ranked import ranking_sentence as ranking_sentence
+from .ranked import score_text as score_text
 from .tables import Tally as Tally
 from .tables import confusion as confusion
 from .tables import outcome as outcome

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import is_classifier
 
 from sidelight._words import counted, listed, worded
 from sidelight.constraints.inner import own_ids
@@ -20,7 +21,7 @@ from sidelight.io import Table, read_table
 from sidelight.io.inner import ALTERNATIVE, quoted, table_of_columns
 from sidelight.jobs._table._classes import Classified
 from sidelight.jobs._table._features import IN_MEMORY
-from sidelight.jobs._table._model import Model
+from sidelight.jobs._table._model import Model, fit_labels
 from sidelight.jobs._table._run import Run, classes_of_clusters
 from sidelight.pictures.inner import class_codes, class_names
 from sidelight.preparation import TablePreparer, TypedColumn
@@ -37,7 +38,7 @@ def explain(model: Any, table: Any = None, *, ids: Sequence[Any] | None = None) 
 
     Parameters
     ----------
-    model : Run, Model, fitted clusterer, fitted Pipeline, or array-like of labels
+    model : Run, Model, fitted clusterer or classifier, fitted Pipeline, or array-like of labels
         What says which row is in which cluster. A saved :class:`~sidelight.jobs.Model` knows the
         rows of its fit again, which have the clusters that were found, and assigns others; a
         :class:`~sidelight.jobs.Run`, an estimator and a pipeline are asked for the clusters of the
@@ -194,11 +195,11 @@ def _by_code(classes: Sequence[str]) -> dict[str, str]:
 
 
 def _of_estimator(model: Any, table: Any, data: Table) -> _Found:
-    """Explain a fitted clusterer, or a pipeline that ends in one."""
+    """Explain a fitted clusterer or classifier, or a pipeline that ends in one."""
     steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
     last, name = steps[-1], type(steps[-1]).__name__
     seen = model[:-1].transform(table) if len(steps) > 1 else table
-    labels = getattr(last, "labels_", None)
+    labels = fit_labels(last)
     if labels is None and hasattr(last, "predict"):  # mixtures of scikit-learn keep no labels
         labels = last.predict(seen)
     if labels is None:
@@ -207,6 +208,13 @@ def _of_estimator(model: Any, table: Any, data: Table) -> _Found:
     preparer = next((step for step in steps if isinstance(step, TablePreparer)), None)
     columns, notes = _typed(preparer, data if preparer is None else table)
     X = _as_features(last, seen)
+    if is_classifier(last):
+        classes = class_names(last)
+        codes = class_codes(labels, classes)
+        chances = probabilities_of(last, seen, codes)
+        return _Found(
+            data, columns, codes, X, chances, _by_code(classes), (CLASSES, *notes), "class"
+        )
     chances = None if X is None else probabilities_of(last, seen, labels)
     return _Found(data, columns, labels, X, chances, classes_of_clusters(last), notes)
 

@@ -29,7 +29,7 @@ from sidelight.jobs._table._model import (
     fill_model,
     mapped_rows,
     names_in,
-    rows_digest,
+    row_sums,
     used_columns,
 )
 from sidelight.preparation import TablePreparer
@@ -315,7 +315,7 @@ class Fitted(Reported, Prepared):
             feature_names=used_columns(self.preparer, data.feature_names),
             id_column=data.id_column,
             zero_based=data.zero_based,
-            fit_rows="" if self.labels is None else rows_digest(self.X),
+            fit_rows=None if self.labels is None else row_sums(self.X)[0],
             **own,
         )
 

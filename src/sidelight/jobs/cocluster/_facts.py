@@ -13,6 +13,7 @@ from sidelight._typing import FloatArray, IntArray
 from sidelight._words import counted, format_number
 from sidelight.constraints import CrossLinks, Ordering
 from sidelight.io.inner import quoted
+from sidelight.jobs.cocluster._chance import chance_tau, doubts
 from sidelight.pictures.inner import TableBlocks, Timeline, is_paired, table_blocks, timeline
 
 #: Heaviest rows and columns of a co-cluster that are kept.
@@ -41,6 +42,10 @@ class Cocluster:
         Number of its rows and columns.
     density : float
         Share of ones where they meet.
+    elsewhere : float
+        Share of ones where its columns meet all other rows; NaN without any.
+    n_others : int
+        Number of the other rows.
     top, top_rows : tuple of (int, float)
         Heaviest columns and rows with their weights.
     """
@@ -49,13 +54,16 @@ class Cocluster:
     n_rows: int
     n_columns: int
     density: float
+    elsewhere: float
+    n_others: int
     top: tuple[tuple[int, float], ...]
     top_rows: tuple[tuple[int, float], ...]
 
     @property
-    def cells(self) -> tuple[str, str, str]:
-        """Numbers of rows and columns, and share of ones, as tables show them."""
-        return f"{self.n_rows:,}", f"{self.n_columns:,}", f"{self.density:.0%}"
+    def cells(self) -> tuple[str, str, str, str]:
+        """Numbers of rows and columns, and shares of ones, as tables show them."""
+        others = "" if np.isnan(self.elsewhere) else f"{self.elsewhere:.0%}"
+        return f"{self.n_rows:,}", f"{self.n_columns:,}", f"{self.density:.0%}", others
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +131,16 @@ class Described:
         return _measures(self.estimator, self.X, self.lines)
 
     @cached_property
+    def by_chance(self) -> tuple[float, ...]:
+        """Tau of the same table with shuffled columns, ascending; empty for large tables."""
+        return chance_tau(self.estimator, self.X)
+
+    @cached_property
+    def doubts(self) -> list[str]:
+        """Sentences about what is hardly different from chance."""
+        return doubts(self.measures["tau"], self.by_chance, self.coclusters)
+
+    @cached_property
     def column_weight(self) -> FloatArray:
         """Weight of every column in its cluster; 0 for those of none."""
         column_labels, weights = self._sides[1], self._weights[1]
@@ -173,11 +191,13 @@ class Described:
 
     def measure_words(self) -> list[tuple[str, str]]:
         """Measures with their names for people."""
-        return [
-            (title, format_number(self.measures[name]))
-            for name, title in MEASURES.items()
-            if name in self.measures
-        ]
+        found = {
+            name: format_number(self.measures[name]) for name in MEASURES if name in self.measures
+        }
+        if self.by_chance:
+            low, high = self.by_chance[0], self.by_chance[-1]
+            found["tau"] += f" ({low:.3f} to {high:.3f} by chance)"
+        return [(MEASURES[name], value) for name, value in found.items()]
 
 
 def _plain(value: Any) -> Any:
@@ -199,6 +219,9 @@ def _coclusters(
         joined = blocks.own[place]
         n_rows, n_columns = int(blocks.rows.sizes[place]), int(sizes[joined].sum())
         ones = int(blocks.ones[place, joined].sum())
+        n_others = int(blocks.rows.sizes.sum()) - n_rows
+        elsewhere = int(blocks.ones[:, joined].sum()) - ones
+        n_outside = n_others * n_columns
         of_columns = np.isin(column_labels, blocks.columns.clusters[joined])
         found.append(
             Cocluster(
@@ -206,6 +229,8 @@ def _coclusters(
                 n_rows,
                 n_columns,
                 ones / max(n_rows * n_columns, 1),
+                elsewhere / n_outside if n_outside else np.nan,
+                n_others,
                 _heaviest(column_weights[number], of_columns),
                 _heaviest(row_weights[number], labels == number),
             )

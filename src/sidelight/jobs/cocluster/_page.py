@@ -50,7 +50,8 @@ WIDE_TABLE = 9
 MAX_TITLE = 120
 MEASURES = (
     "Tau: how much better the cluster of one side is guessed when that of the other side is "
-    "known, 0 to 1. Information lost: what the ones of the table tell beyond those of its blocks."
+    "known, 0 to 1; by chance: in tables with shuffled columns. Information lost: what the ones "
+    "of the table tell beyond those of its blocks."
 )
 WEIGHTS = (
     "The weight of a column is the share of the bi-sets of its co-cluster that contain it; where a "
@@ -86,6 +87,7 @@ def page(found: CoclusterRun) -> Page:
             side(
                 card("How good it is", measures, MEASURES, size=""),
                 _asked(found, kinds),
+                card("In doubt", notes(described.doubts), size="") if described.doubts else None,
                 card("In no cluster", notes(uncovered), size="") if uncovered else None,
                 agreement_card(found),
             ),
@@ -125,6 +127,8 @@ def _status(found: CoclusterRun, kinds: Sequence[Tally]) -> tuple[bool | None, s
         return False, f"{violated:,} of {stated:,} statements violated"
     if alone := sum(map(len, described.uncovered.values())):
         return None, f"{counted(alone, 'row or column', 'rows and columns')} in no cluster"
+    if described.by_chance and not described.measures["tau"] > described.by_chance[-1]:
+        return None, "Chance does as well"
     if kinds:
         return True, "All statements hold"
     if described.lines:
@@ -231,8 +235,10 @@ def _coclusters(
         number = group(one.number, str(one.number))
         cells = (number, *one.cells, _weights(one, columns), Cell(some, "members"))
         rows.append(Row(cells, css=f"k{one.number}"))
-    headers = ("Cluster", "Rows", "Columns", "Ones", "Heaviest columns", "Heaviest rows")
-    sides = ("left", "right", "right", "right", "left")
+    headers = (
+        "Cluster", "Rows", "Columns", "Ones", "In other rows", "Heaviest columns", "Heaviest rows"
+    )  # fmt: skip
+    sides = ("left", "right", "right", "right", "right", "left")
     told = text_table(*headers, rows=rows, justify=sides)
     return table_card("The co-clusters", told, WEIGHTS, css="scores coclusters")
 

@@ -113,11 +113,14 @@ class CoclusterRun(LabeledRun):
                     "n_rows": one.n_rows,
                     "n_columns": one.n_columns,
                     "density": one.density,
+                    "elsewhere": one.elsewhere,
                     "columns": {names[c]: w for c, w in one.top[:MAX_COLUMNS]},
                 }
                 for one in told.coclusters
             ],
             "measures": told.measures,
+            "tau_by_chance": list(told.by_chance),
+            "doubts": told.doubts,
             "uncovered_rows": [ids[row].item() for row in told.uncovered["row"]],
             "uncovered_columns": [names[column] for column in told.uncovered["column"]],
             "uncovered_because": told.because(ids, names),

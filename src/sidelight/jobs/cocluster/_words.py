@@ -34,6 +34,7 @@ def words(found: CoclusterRun) -> list[Told]:
     )
     parts: list[Told] = [heading(found.estimator, found.data, text), _cocluster_table(found)]
     parts += [f"{name}: {value}" for name, value in described.measure_words()]
+    parts += described.doubts
     if not found.knowledge.is_empty:
         parts += violation_lines(found.knowledge, found.violations)
     if not found.column_knowledge.is_empty:
@@ -60,7 +61,7 @@ def _cocluster_table(found: CoclusterRun) -> TextTable:
         for one in coclusters[:MAX_CLUSTERS]
     ]
     if hidden := len(coclusters) - len(rows):
-        rows.append((f"and {hidden:,} more", "", "", "", ""))
-    headers = ("Cluster", "Rows", "Columns", "Ones", "Heaviest columns")
-    justify = ("left", "right", "right", "right", "left")
+        rows.append((f"and {hidden:,} more", "", "", "", "", ""))
+    headers = ("Cluster", "Rows", "Columns", "Ones", "In other rows", "Heaviest columns")
+    justify = ("left", "right", "right", "right", "right", "left")
     return text_table(*headers, rows=rows, justify=justify)

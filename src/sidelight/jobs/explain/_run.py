@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from sidelight.io.inner import check_readable, write_columns
 from sidelight.jobs._parts import MAX_CLUSTERS
 from sidelight.jobs._result import Result, Writer
 from sidelight.jobs._table._explain import explain, explanation_facts
+from sidelight.jobs._table._features import IN_MEMORY
 from sidelight.jobs._table._model import Model, load_model
 from sidelight.jobs.explain._request import ExplainRequest
 from sidelight.report.inner import Strong, Told, text_table
@@ -54,15 +56,20 @@ class ExplainRun(Result):
         """Return everything as plain values."""
         return {
             "model": str(self.request.model),
-            "data": str(self.request.data),
+            "data": self._data_name,
             "method": self.model.method,
             **explanation_facts(self.explanation),
         }
 
+    @property
+    def _data_name(self) -> str:
+        data = self.request.data
+        return str(data if isinstance(data, str | os.PathLike) else IN_MEMORY)
+
     def tell(self) -> list[Told]:
         """Return what sets every cluster apart, typical and doubtful rows, and rules."""
         name, rows = type(self.model.estimator).__name__, counted(self.explanation.n_rows, "row")
-        head = (Strong(name), f" on {self.request.data}: {rows}")
+        head = (Strong(name), f" on {self._data_name}: {rows}")
         return [head, *_cluster_by_cluster(self.explanation)]
 
     def writers(self, spreadsheet_safe: bool) -> Mapping[str, Writer]:
@@ -76,9 +83,11 @@ def prepare(request: ExplainRequest) -> ExplainRun:
     model = request.model
     if not isinstance(model, Model):
         model = load_model(model)
-    for path in request.inputs[-1:]:
-        check_readable(path)
-    data = model.read(request.data, id_column=request.id_column)
+    data = request.data
+    if isinstance(data, str | os.PathLike):
+        data = model.read(check_readable(data), id_column=request.id_column)
+    elif request.id_column is not None:
+        model = replace(model, id_column=request.id_column)
     return ExplainRun(request, model, explain(model, data))
 
 

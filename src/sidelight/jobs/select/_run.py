@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sidelight._words import counted, format_number
+from sidelight._words import counted
 from sidelight.catalog import Method
 from sidelight.constraints import Constraints
 from sidelight.exceptions import InvalidRequest
@@ -16,7 +16,14 @@ from sidelight.jobs._table._estimator import methods_of
 from sidelight.jobs._table._request import prepare as prepare_table
 from sidelight.jobs._table._run import Prepared, Run
 from sidelight.jobs.select._request import SelectRequest
-from sidelight.report.inner import TextTable, Told, first_rows, text_table
+from sidelight.report.inner import (
+    TextTable,
+    Told,
+    first_rows,
+    ranking_sentence,
+    score_text,
+    text_table,
+)
 
 #: Largest number of features that are listed.
 MAX_FEATURES = 30
@@ -49,7 +56,8 @@ class SelectRun(Run):
             f", {counted(len(self.features_in), 'feature')} in, {len(self.feature_names)} out, in "
             f"{self.seconds:.2f} s"
         )
-        return [_ranking(self), heading(self.estimator, self.data, text)]
+        said = ranking_sentence(self.estimator)
+        return [_ranking(self), heading(self.estimator, self.data, text), *([said] if said else [])]
 
     def row_values(self) -> dict[str, Any]:
         """Return nothing: the rows have the values that they had."""
@@ -63,7 +71,7 @@ def _ranking(found: SelectRun) -> TextTable:
         (
             names[j],
             estimator.ranking_[j],
-            format_number(float(estimator.scores_[j]), 6),
+            score_text(float(estimator.scores_[j]), 6),
             "✓" if kept[j] else "",
         )
         for j in order[:MAX_FEATURES]

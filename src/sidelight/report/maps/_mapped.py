@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from sidelight._fit.moments import moments
 from sidelight._typing import Array
-from sidelight._words import counted, format_number, listed, statements
+from sidelight._words import counted, listed, statements
 from sidelight.engine import as_rows
 from sidelight.pictures import Points
 from sidelight.pictures.inner import (
@@ -41,6 +41,7 @@ from sidelight.report.cards import (
 )
 from sidelight.report.maps._colors import coloring_of
 from sidelight.report.page import Page, objective_panel
+from sidelight.report.ranked import merits, ranking_sentence, score_text
 from sidelight.report.text import text_table
 
 MAX_DRAWN = 2_000
@@ -242,28 +243,17 @@ def _ranking(given: Given) -> Panel:
     order = np.argsort(estimator.ranking_, kind="stable")[:MAX_BARS]
     scores = np.asarray(estimator.scores_, np.float64)[order]
     kept = estimator.get_support()
-    best = "smallest" if scores[0] < scores[-1] else "largest"
     return named_values(
         "Ranking of the features, the best first",
         [given.feature_names[j] for j in order],
-        _merits(scores),
-        [format_number(float(score)) for score in scores],
-        note=f"The longer the bar, the better; the numbers are the scores, the {best} the best. "
+        merits(estimator, scores),
+        [score_text(float(score)) for score in scores],
+        note="The longer the bar, the better; the numbers are scores. "
+        f"{ranking_sentence(estimator)} "
         f"The {int(kept.sum()):,} kept features are drawn in full colour.",
         of=given.source.n_features,
         kept=kept[order].tolist(),
     )
-
-
-def _merits(scores: Array) -> Array:
-    """Lengths of the bars of ranked features: 1 for the best score, 0 for the worst."""
-    finite = np.isfinite(scores)
-    merits = np.zeros(len(scores))
-    if finite.any():
-        shown = scores[finite]
-        worst = shown[-1] if shown[0] < shown[-1] else min(float(shown[-1]), 0.0)
-        merits[finite] = np.abs(shown - worst)
-    return merits
 
 
 def _spread(mapped: Mapped) -> Panel | None:
