@@ -191,7 +191,7 @@ class AutoClassifier(ProbabilisticClassifier):
 
 
 def _with_codes(known: Constraints, labels: IntArray) -> Constraints:
-    """The same knowledge with the codes of the classes for their names."""
+    """The same knowledge with the codes of the classes for their names, and no ids."""
     return Constraints(
         known.must_link,
         known.cannot_link,
@@ -199,7 +199,6 @@ def _with_codes(known: Constraints, labels: IntArray) -> Constraints:
         cannot_link_weight=known.cannot_link_weight,
         labels=labels,
         groups=known.groups,
-        ids=None if known.row_index is None else known.row_index.ids,
         n_samples=known.n_samples,
     )
 
