@@ -93,6 +93,7 @@ RECOMMENDED: dict[str, tuple[tuple[str, ...], str]] = {
     "coordinated-views": ((SAME,), "predicts what one view shows from the other"),
     "fisher-score": ((LABELS,), "features that tell the classes apart"),
     "forward-constraint-selector": ((PAIRS,), "chooses features that work together"),
+    "auto": ((LABELS,), "chooses by held-out labels, logistic regression unless another is better"),
     "semi-boost": ((LABELS,), "around the classifier that you trust; weak ones gain most"),
     "pairwise-logistic-regression": (
         (LABELS, PAIRS),

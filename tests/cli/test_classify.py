@@ -103,7 +103,8 @@ def test_labels_among_the_constraints(data, put, run):
 @pytest.mark.filterwarnings("default")
 def test_pairs_choose_another_method_by_default(data, put, run):
     facts = run(*KNOWN, "--drop", "truth", "--json").json
-    assert facts["method"] == "semi-boost"
+    assert (facts["method"], facts["chosen"]) == ("auto", "logistic")
+    assert facts["candidates"][0]["candidate"] == "logistic"
     put("same.csv", "t1,t4\nt0,t5\n")  # the last two have labels of different classes
     put("apart.csv", "t1,t2\n")
     pairs = ("--must-link", "same.csv", "--cannot-link", "apart.csv", "--drop", "truth")

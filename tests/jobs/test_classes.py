@@ -383,8 +383,9 @@ def test_least_certain_rows():
 
 def test_methods_by_default():
     found = fit(None)
-    assert (found.method.name, isinstance(found, ClassRun)) == ("semi-boost", True)
-    assert "found by semi-boost, which learns from labels and from unlabeled rows" in found.notes[0]
+    assert (found.method.name, isinstance(found, ClassRun)) == ("auto", True)
+    assert "found by auto, which is plain logistic regression unless" in found.notes[0]
+    assert fit(None, base="tree").method.name == "semi-boost"
     found = fit(None, constraints=Constraints([(1, 2)], n_samples=90))
     assert found.method.name == "pairwise-logistic-regression"
     assert "learns from pairs as well as from labels" in found.notes[0]

@@ -350,6 +350,7 @@ NOUNS = {
     Callable: ("callable", "a function"),
     np.random.RandomState: ("RandomState", "a RandomState"),
     Any: ("object", "anything"),
+    Mapping: ("dict", "a dictionary"),
 }
 
 

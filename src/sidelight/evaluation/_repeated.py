@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,21 @@ class RepeatedPredictions:
     def n_right(self, name: str) -> float:
         """Return how many rows a classifier finds, on average over the repetitions."""
         return float((self.predicted[name] == self.known).sum(axis=1).mean())
+
+    def followed_by(self, others: RepeatedPredictions) -> RepeatedPredictions:
+        """Return these and more repetitions, of the classifiers that are in both."""
+        rows, mine, theirs = np.intersect1d(self.rows, others.rows, return_indices=True)
+        return replace(
+            self,
+            rows=rows,
+            known=self.known[mine],
+            predicted={
+                name: np.concatenate([self.predicted[name][:, mine], codes[:, theirs]])
+                for name, codes in others.predicted.items()
+            },
+            failed={**self.failed, **others.failed},
+            n_repeats=self.n_repeats + others.n_repeats,
+        )
 
     def differences(self, name: str, other: str) -> tuple[float, float]:
         """Return the rows that only the one finds, and that only the other finds, on average."""
@@ -138,7 +153,7 @@ def repeated_predictions(
 
 
 def _predict(estimator: Any, X: Any, fold: LabelFold, classes: ClassNames) -> IntArray:
-    """Codes of the rows of a fold; what a fit warns of is told by the fit to all labels."""
+    """Return the codes of the rows of a fold, by a fit whose warnings the fit to all rows gives."""
     with warnings.catch_warnings(), progress(show=False), one_thread_blas:
         warnings.simplefilter("ignore")
         fitted = fit_classes(estimator, X, fold.train, classes)

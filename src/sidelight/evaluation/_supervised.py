@@ -11,6 +11,7 @@ from sklearn.utils import Tags, get_tags
 
 from sidelight.constraints import Constraints
 from sidelight.constraints.inner import is_unknown, plain
+from sidelight.tags import CLASSIFIER_TAGS, MethodTags
 
 
 class SupervisedBaseline(BaseEstimator):
@@ -60,20 +61,12 @@ class SupervisedBaseline(BaseEstimator):
         """Rows as they are; of a matrix between rows, the columns of the labeled ones."""
         return X if self._rows is None else X[:, self._rows]
 
-    def __sidelight_tags__(self) -> Any:
-        return CLASSIFIER
+    def __sidelight_tags__(self) -> MethodTags:
+        own = {"summary": "labels alone", "source": "", "complexity": "that of the method"}
+        return MethodTags(**{**CLASSIFIER_TAGS, **own})
 
     def __sklearn_tags__(self) -> Tags:
         return get_tags(self.estimator)
-
-
-class _ClassifierTags:
-    """Says that a baseline is a classifier, whatever it wraps."""
-
-    kind = "classifier"
-
-
-CLASSIFIER = _ClassifierTags()
 
 
 def plain_classifier(X: Any) -> Any:

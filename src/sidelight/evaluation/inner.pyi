@@ -1,3 +1,8 @@
+from ._candidates import set_seed as set_seed
+from ._candidates import takes_constraints as takes_constraints
+from ._class_fits import ClassNames as ClassNames
+from ._class_fits import fit_classes as fit_classes
+from ._class_fits import probabilities_of_rows as probabilities_of_rows
 from ._coclustering import information as information
 from ._differences import accuracy_interval as accuracy_interval
 from ._differences import chance_of_difference as chance_of_difference

@@ -1,4 +1,5 @@
 from .boosting import *
+from .choice import *
 from .graph import *
 from .margin import *
 from .pairs import *

@@ -19,12 +19,17 @@ from sidelight.jobs._parts import (
 from sidelight.jobs._table._classes import LEAST_CERTAIN, ClassesApplied, Classified
 from sidelight.report.inner import TextTable, Told, first_rows, text_table
 
+#: What rows of baselines are called.
+BASELINE_TITLES = {"alone": "Labels alone", "plain": "Logistic regression"}
+
 
 def class_words(found: Any) -> list[Told]:
     """Return labels and predictions by class, how far they can be trusted, rows in doubt."""
     n_features = counted(len(found.features_in), "feature")
     text = f", {n_features}; {_ended(found.estimator)}{found.seconds:.2f} s"
     parts: list[Told] = [heading(found.estimator, found.data, text), _class_table(found)]
+    if hasattr(found.estimator, "chosen_"):
+        parts.append(f"Chosen: {found.estimator.chosen_}. {found.estimator.reason_}")
     parts += _unknown_lines(found)
     if found.knowledge.n_pairs or found.knowledge.has_groups:
         parts += _pair_lines(found)
@@ -91,17 +96,13 @@ def _name(found: Classified, row: int) -> str:
 
 def _contrast_parts(contrast: Any) -> list[Told]:
     """Accuracy beside those of the labels alone, and whether the rest helped."""
-    judged = {
-        "cross-validation": contrast.cross_validated,
-        "true classes": contrast.by_truth,
-    }
-    rows = [_accuracy(name, one) for name, one in judged.items() if one is not None]
     parts: list[Told] = []
-    if rows:
-        headers = ("Right by (95% interval)", "Rows", "This run", "Labels alone", "Logistic")
-        parts.append(text_table(*headers, rows=rows, narrow=True))
+    judged = {"Cross-validation": contrast.cross_validated, "True classes": contrast.by_truth}
+    judged = {how: one for how, one in judged.items() if one is not None}
+    if judged:
+        parts.append(_accuracy_table(judged))
     parts.append(contrast.verdict)
-    if contrast.alone is not None and contrast.n_open:
+    if contrast.alone is not None and contrast.n_open and not contrast.uses_labels_only:
         parts.append(
             f"{len(contrast.changed):,} of {counted(contrast.n_open, 'row')} without a given class "
             f"{'has' if len(contrast.changed) == 1 else 'have'} another class than on the labels "
@@ -110,10 +111,15 @@ def _contrast_parts(contrast: Any) -> list[Told]:
     return [*parts, *contrast.remarks]
 
 
-def _accuracy(name: str, judged: Any) -> tuple[str, ...]:
-    shares = judged.accuracies
-    others = (str(shares[which]) if which in shares else "" for which in ("alone", "plain"))
-    return name, f"{len(judged.rows):,}", str(judged.accuracy), *others
+def _accuracy_table(judged: dict[str, Any]) -> TextTable:
+    """Return a row for the run and each baseline, and a column for each way to judge them."""
+    headers = [f"{how} ({len(one.rows):,})" for how, one in judged.items()]
+    rows = [("This run", *(str(one.accuracy) for one in judged.values()))]
+    for name, title in BASELINE_TITLES.items():
+        shares = [one.accuracies.get(name) for one in judged.values()]
+        if any(share is not None for share in shares):
+            rows.append((title, *("" if share is None else str(share) for share in shares)))
+    return text_table("Right (95% interval)", *headers, rows=rows)
 
 
 def _doubt_parts(found: Classified, rows: IntArray) -> list[Told]:

@@ -57,8 +57,8 @@ HARMLESS = (
 BLOCK_ROWS, TURNS, GAP = 65_536, np.array([np.sqrt(2.0), np.sqrt(5.0)]), np.pi
 #: Numbers are the same up to this share of the absolute sum of their column.
 SAME_NUMBER, SAME_SINGLE = 1e-11, 1e-7
-#: What resolvers say about the pairs of their references.
-OF_THE_FIT = ("pairs_", "merges_", "blocking_", "_scorer", "_outcome")
+#: What resolvers say about the pairs of their references, and a choice about its candidates.
+OF_THE_FIT = ("pairs_", "merges_", "blocking_", "_scorer", "_outcome", "_compared", "_candidates")
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,6 +286,9 @@ def _for_new_rows(estimator: Any) -> Any:
     if hasattr(estimator, "updates_"):  # of every row that came
         records["updates_"] = []
     records |= dict.fromkeys(name for name in OF_THE_FIT if hasattr(estimator, name))
+    chosen = getattr(estimator, "estimator_", None)
+    if chosen is not None and _for_new_rows(chosen) is not chosen:
+        records["estimator_"] = _for_new_rows(chosen)
     if not records:
         return estimator
     lighter = copy.copy(estimator)

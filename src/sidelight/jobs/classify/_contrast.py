@@ -128,6 +128,8 @@ class Contrast:
             "alone": "by the same method on the labels alone",
             "plain": f"by {BASELINES['plain']}",
         }
+        if self.uses_labels_only and judged.makes_no_difference:
+            return f"{found}."
         others = [
             f"{_count(share.n_right)} {by[name]}" for name, share in judged.accuracies.items()
         ]
@@ -235,7 +237,7 @@ def _cross_validated(
     remarks += [
         f"No cross-validation of {BASELINES[name]}. {why}" for name, why in found.failed.items()
     ]
-    place = class_codes(run.knowledge.label_names, names)
+    place = _places(run, names)
     coded = {name: np.append(place, -1)[codes] for name, codes in found.predicted.items()}
     return Judged(
         rows=found.rows,
@@ -245,6 +247,13 @@ def _cross_validated(
         factor=found.factor,
         n_compared=getattr(run.estimator, "n_compared_", 1),
     ), remarks
+
+
+def _places(run: ClassRun, names: tuple[str, ...]) -> IntArray:
+    """Places among the names of the classes that predictions have codes of."""
+    if hasattr(run.estimator, "compared_with"):
+        return np.arange(len(names))
+    return class_codes(run.knowledge.label_names, names)
 
 
 def _repeated(run: ClassRun, baselines: dict[str, Any]) -> RepeatedPredictions:

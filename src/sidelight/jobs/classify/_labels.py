@@ -102,7 +102,7 @@ def check_not_quantity(data: Table, known: Constraints) -> None:
 
 
 def note_on_machines(method: Method, known: Constraints) -> tuple[str, ...]:
-    """Tell how many machines are trained by a method that has one for every pair of classes."""
+    """Note the number of machines of a method that trains one for every pair of classes."""
     from sidelight.semi_supervised import SemiBoostClassifier
 
     n_classes = len(known.label_names)

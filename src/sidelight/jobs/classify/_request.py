@@ -21,8 +21,8 @@ class ClassifyRequest(MethodRequest):
     method: Annotated[
         str | None,
         method(
-            f"{METHODS}. By default semiboost, or pairwise-logistic-regression where "
-            "pairs or groups are known."
+            f"{METHODS}. By default auto, which chooses by held-out labels, or "
+            "pairwise-logistic-regression where pairs or groups are known."
         ),
     ] = None
     base: Annotated[

@@ -47,7 +47,7 @@ def prepare(request: ClassifyRequest) -> PreparedClasses:
     """Read the rows and their labels, and make the classifier."""
 
     def choose(data: Table, known: Constraints) -> tuple[Method, tuple[str, ...]]:
-        method, why = default_classifier(known)
+        method, why = default_classifier(known, wraps=request.base is not None)
         return method, (why,)
 
     def parameters(method: Method) -> Mapping[str, Any]:
@@ -68,14 +68,23 @@ def prepare(request: ClassifyRequest) -> PreparedClasses:
     )
 
 
-def default_classifier(known: Constraints) -> tuple[Method, str]:
-    """The classifier where none is named, and a sentence that says so."""
-    if known.n_pairs or known.has_groups:
+def default_classifier(known: Constraints, *, wraps: bool = False) -> tuple[Method, str]:
+    """The classifier where none is named, and a sentence that says so.
+
+    ``wraps``: it is to wrap a learner that is named.
+    """
+    if wraps:
+        method = catalog.get("semiboost")
+        why = "learns from labels and from unlabeled rows"
+    elif known.n_pairs or known.has_groups:
         method = catalog.get("pairwise-logistic-regression")
         why = f"learns from {'pairs' if known.n_pairs else 'groups'} as well as from labels"
     else:
-        method = catalog.get("semiboost")
-        why = "learns from labels and from unlabeled rows"
+        method = catalog.get("auto")
+        why = (
+            "is plain logistic regression unless another classifier is clearly better on labels "
+            "that are held out"
+        )
     return method, f"The classes are found by {method.name}, which {why}; -m names another method."
 
 
@@ -181,10 +190,22 @@ class ClassRun(Classified, Run):
             "n_given": int(self.given.sum()),
             "n_unknown": self.n_unknown,
             **self.fitted("objective", "n_iter", "converged"),
+            **self._choice_facts(),
             "violations": self.violations.as_dict(),
             "contrast": self.contrast.facts(),
             "least_certain": self.least_certain(self.open_rows),
             "explanation": self._explanation_facts(),
+        }
+
+    def _choice_facts(self) -> dict[str, Any]:
+        """Return what was chosen by held-out labels, where it was."""
+        if not hasattr(self.estimator, "chosen_"):
+            return {}
+        columns = self.estimator.cv_results_
+        rows = zip(*columns.values(), strict=True)
+        return {
+            **self.fitted("chosen", "reason"),
+            "candidates": [dict(zip(columns, row, strict=True)) for row in rows],
         }
 
     def tell(self) -> list[Told]:

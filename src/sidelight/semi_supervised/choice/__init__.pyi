@@ -1,0 +1,1 @@
+from ._auto import AutoClassifier as AutoClassifier
