@@ -126,7 +126,7 @@ class CategorizeRequest(Settings, Ids, Truth, Request):
 REQUEST = CategorizeRequest
 OUTPUTS = {
     "categories": main_output(
-        "Where to write id, class and category of every document, whether it moved, and its cosine "
+        "Where to write id, class and category of every document, whether it moved, and how clearly "
         f"({TABLES})."
     ),
     "report": REPORT,
