@@ -9,7 +9,6 @@ import numpy as np
 from markupsafe import Markup
 from scipy import sparse
 
-from sidelight._typing import Array
 from sidelight._words import counted, listed
 from sidelight.jobs.categorize._embedded import heaviest, seeds_in_page
 from sidelight.jobs.categorize._words import score_table, verdict

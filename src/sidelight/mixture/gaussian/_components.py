@@ -18,7 +18,15 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 from scipy.linalg.lapack import dtrtri
 
-from sidelight._fit.parameters import ArrayLike, Count, NonNegative, Seed, Verbosity, estimator
+from sidelight._fit.parameters import (
+    ArrayLike,
+    Count,
+    FiniteNonNegative,
+    NonNegative,
+    Seed,
+    Verbosity,
+    estimator,
+)
 from sidelight._kernels.mixture.responsibilities import product_columns
 from sidelight._typing import Array
 from sidelight.engine import RowSource
@@ -481,7 +489,7 @@ class GaussianEMBase(GaussianBase):
     _: KW_ONLY
     covariance_type: CovarianceType = "full"
     tol: NonNegative = 1e-5
-    reg_covar: NonNegative = 1e-6
+    reg_covar: FiniteNonNegative = 1e-6
     max_iter: Count = 200
     n_init: Count = 1
     init_params: StartName = "kmeans"

@@ -9,7 +9,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sidelight._fit.lowest import lowest
-from sidelight._fit.parameters import Count, NonNegative, Seed, Verbosity, estimator
+from sidelight._fit.parameters import (
+    Count,
+    FiniteNonNegative,
+    NonNegative,
+    Seed,
+    Verbosity,
+    estimator,
+)
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import setting
@@ -134,7 +141,7 @@ class GreedyMixture(GaussianBase):
     n_candidates: Count = 10
     covariance_type: Literal["full", "diag", "spherical"] = "full"
     tol: NonNegative = 1e-5
-    reg_covar: NonNegative = 1e-6
+    reg_covar: FiniteNonNegative = 1e-6
     max_iter: Count = 200
     n_init: Count = 1
     random_state: Seed = None

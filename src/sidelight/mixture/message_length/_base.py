@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sidelight._fit.checks import check_n_clusters
-from sidelight._fit.parameters import Count, NonNegative, Positive, Seed, Verbosity, estimator
+from sidelight._fit.parameters import Count, FinitePositive, NonNegative, Seed, Verbosity, estimator
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import setting
@@ -53,7 +53,7 @@ class MessageLengthMixture(MixtureBase):
     _: KW_ONLY
     min_components: Count = 1
     tol: NonNegative = 1e-5
-    reg_covar: Positive = 1e-6
+    reg_covar: FinitePositive = 1e-6
     max_iter: Count = 500
     n_init: Count = 1
     random_state: Seed = None
