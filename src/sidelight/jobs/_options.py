@@ -152,7 +152,7 @@ class Field:
     def check(self, value: Any) -> None:
         """Raise :class:`InvalidRequest` for a number or word that the declaration excludes."""
         option = self.option
-        if value == "" and isinstance(value, str) and not option.blank:
+        if isinstance(value, str) and value == "" and not option.blank:
             raise InvalidRequest(self.is_empty)
         if option.choices and isinstance(value, str) and value not in option.choices:
             raise InvalidRequest(
