@@ -60,6 +60,8 @@ PACKAGES: dict[str, tuple[tuple[str, ...], bool]] = {
 }
 #: Shortest docstring, and least number of docstrings of a class.
 SHORTEST, LEAST = 150, 25
+#: Makes documents of a fit new ones with the same cosines: known ones stand where they are filed.
+AS_NEW = 4.0
 #: Shares of wrong classes.
 MISFILED = (0.0, 0.1, 0.2, 0.3, 0.4)
 
@@ -72,8 +74,9 @@ VERDICTS = {
     "Documents in the wrong class": Verdict(
         "agrees",
         "in kind: most misfiled documents reach their topic and few others leave it; the source "
-        "asked people, who found 9 % of the new places better, 10 % worse and 77 % as good. Topics "
-        "that are drawn are what the published method assumes; real texts are below",
+        "asked people, who found 9 % of the new places better, 10 % worse and 77 % as good. Drawn "
+        "topics are what the published method assumes, and it finds more of them than the cautious "
+        "default; real texts are below",
     ),
     "Clean classes": Verdict(
         "no published figure",
@@ -83,7 +86,7 @@ VERDICTS = {
         "agrees",
         "in kind: 1,500 classes became 1,167 categories there; at the published threshold 0.95 two "
         "classes of one topic need some hundred documents each to be alike enough, at 0.85 fifty "
-        "are enough here",
+        "are enough here. Documents stay in their classes (default)",
     ),
     "Words that the Gini index drops": Verdict(
         "agrees", "in kind: nearly all dropped words are those that all topics share"
@@ -99,7 +102,10 @@ VERDICTS = {
     ),
     "Docstrings": Verdict(
         "no published figure",
-        "real texts: as published the method moves right documents, fewer by the held-out check",
+        "as published the method moves 9 to 40 % of texts whose classes are right; by the held-out "
+        "check 0 to 0.3 %, and 4 % in one set of modules whose docstrings repeat each other. With "
+        "10 to 20 % wrong classes the checked categories have more texts right than the given "
+        "classes, naive Bayes and the published method, but for that set with 10 %",
     ),
 }
 
@@ -249,11 +255,13 @@ def reranked(runs: int) -> Section:
         shares = []
         for seed in range(runs):
             model, X = fitted(draw(seed, **options), variant="published")
-            shares.append(100 * float(model.rank(X, 3).reranked.mean()))
+            shares.append(100 * float(model.rank(AS_NEW * X, 3).reranked.mean()))
         rows.append([name, f"{mean_and_error(shares)} %"])
     X, truth = corpus_of(collected(next(iter(PACKAGES.values()))[0], by=1))
     X = GiniScore(KEPT).fit_transform(X, truth)
-    share = 100 * TextCategories(variant="published").fit(X, truth).rank(X, 3).reranked.mean()
+    share = (
+        100 * TextCategories(variant="published").fit(X, truth).rank(AS_NEW * X, 3).reranked.mean()
+    )
     rows.append(["docstrings of Python packages", f"{share:.3f} %"])
     return Section(
         "Re-ranking",

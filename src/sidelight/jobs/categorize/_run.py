@@ -336,7 +336,10 @@ def _notes(data: Table, codes: IntArray, classes: Array, estimator: Any) -> list
             f"{counted(len(small), 'class')} {verb} fewer than {least} documents "
             f"({setting('min_documents', least)}) and may lose them to others: {quoted(small)}."
         )
-    for one, other in estimator.indistinct_:
+    category = dict(zip(classes.tolist(), estimator.class_category_.tolist(), strict=True))
+    for one, other in (pair.tolist() for pair in estimator.indistinct_):
+        if category[one] == category[other]:  # they have become one
+            continue
         notes.append(
             f"The words do not tell the classes {str(one)!r} and {str(other)!r} apart: no document "
             "moves between them. Do they mean the same?"
