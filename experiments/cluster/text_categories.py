@@ -10,9 +10,13 @@ on other draws of the generator.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
-from collections.abc import Mapping
+import io
+import pkgutil
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,31 +43,50 @@ N_TOPICS, PER_TOPIC = 20, 200
 KEPT = 0.9
 #: Least number of documents of a word, that of the source.
 MIN_DF = 7
-#: Modules whose docstrings are texts with a class; all are installed wherever this package is.
-MODULES = (
-    *("scipy.stats", "scipy.signal", "scipy.linalg", "scipy.sparse", "scipy.optimize"),
-    *("scipy.special", "scipy.ndimage", "scipy.interpolate", "numpy.random", "numpy.ma"),
-    *("sklearn.linear_model", "sklearn.metrics", "sklearn.preprocessing", "sklearn.ensemble"),
-    *("os", "asyncio", "typing", "logging", "unittest"),
-)
-SHORTEST = 150
+#: Packages whose docstrings are texts with a class, and whether the rule of moves was chosen on
+#: them; of the last ones only the rows are reported.
+PACKAGES: dict[str, tuple[tuple[str, ...], bool]] = {
+    "numpy, scipy, sklearn, pandas": (("numpy", "scipy", "sklearn", "pandas"), True),
+    "matplotlib, networkx": (("matplotlib", "networkx"), False),
+    "docutils, jinja2, PIL, rich, sphinx": (("docutils", "jinja2", "PIL", "rich", "sphinx"), False),
+    "the standard library": (
+        (
+            *("os", "asyncio", "typing", "logging", "unittest", "email", "http", "decimal"),
+            *("ssl", "threading", "multiprocessing", "tkinter", "statistics", "tarfile"),
+            *("inspect", "doctest", "difflib", "turtle", "imaplib", "ftplib", "smtplib"),
+        ),
+        False,
+    ),
+}
+#: Shortest docstring, and least number of docstrings of a class.
+SHORTEST, LEAST = 150, 25
+#: Makes documents of a fit new ones with the same cosines: known ones stand where they are filed.
+AS_NEW = 4.0
+#: Shares of wrong classes.
+MISFILED = (0.0, 0.1, 0.2, 0.3, 0.4)
+
+#: The method as printed, and with the held-out check.
+VARIANTS = ("published", "default")
+SHOWN = ("published", "checked")
+OUTCOMES = ("categories", "put right", "put wrong")
 
 VERDICTS = {
     "Documents in the wrong class": Verdict(
         "agrees",
         "in kind: most misfiled documents reach their topic and few others leave it; the source "
-        "asked people, who found 9 % of the new places better, 10 % worse and 77 % as good",
+        "asked people, who found 9 % of the new places better, 10 % worse and 77 % as good. Drawn "
+        "topics are what the published method assumes, and it finds more of them than the cautious "
+        "default; real texts are below",
     ),
     "Clean classes": Verdict(
         "no published figure",
-        "the categories are the classes, and at most 2 % of the documents leave theirs, those of "
-        "few words or weak topics",
+        "as published at most 2 % of the documents leave their classes; by the held-out check none",
     ),
     "Double classes": Verdict(
         "agrees",
         "in kind: 1,500 classes became 1,167 categories there; at the published threshold 0.95 two "
         "classes of one topic need some hundred documents each to be alike enough, at 0.85 fifty "
-        "are enough here",
+        "are enough here. Documents stay in their classes (default)",
     ),
     "Words that the Gini index drops": Verdict(
         "agrees", "in kind: nearly all dropped words are those that all topics share"
@@ -79,8 +102,10 @@ VERDICTS = {
     ),
     "Docstrings": Verdict(
         "no published figure",
-        "real text whose classes are modules, not topics: words do not follow the modules, and "
-        "categories agree with them less than the given classes do",
+        "as published the method moves 9 to 40 % of texts whose classes are right; by the held-out "
+        "check 0 to 0.3 %, and 4 % in one set of modules whose docstrings repeat each other. With "
+        "10 to 20 % wrong classes the checked categories have more texts right than the given "
+        "classes, naive Bayes and the published method, but for that set with 10 %",
     ),
 }
 
@@ -140,19 +165,23 @@ def _row(name: str, found: list[Mapping[str, float]], *keys: str) -> list[str]:
 
 
 def misfiled(runs: int) -> Section:
-    keys = ("given", "found", "wrong to right", "right to wrong")
+    keys = ("found", "wrong to right", "right to wrong")
     rows = []
     for name, options in CORPORA.items():
         for share in (0.1, 0.2):
             drawn = [draw(seed, mislabeled=share, **options) for seed in range(runs)]
-            found = [outcome(one, fitted(one)[0]) for one in drawn]
-            rows.append(_row(f"{name}, {share:.0%} misfiled", found, *keys))
+            sides = [
+                [outcome(one, fitted(one, variant=variant)[0]) for one in drawn]
+                for variant in VARIANTS
+            ]
+            given = _row(f"{name}, {share:.0%} misfiled", sides[0], "given")
+            rows.append([*given, *(cell for side in sides for cell in _row("", side, *keys)[1:])])
     return Section(
         "Documents in the wrong class",
         f"{N_TOPICS} topics of {PER_TOPIC} documents. Purity by the true topic of the given "
-        "classes and of the categories; share of the misfiled documents that reach their topic, "
-        "and of the others that leave it.",
-        ("corpus", "classes", "categories", "put right", "put wrong"),
+        "classes and of the categories, as published and with the held-out check (default); share "
+        "of the misfiled documents that reach their topic, and of the others that leave it.",
+        ("corpus", "classes", *(f"{what}, {v}" for v in SHOWN for what in OUTCOMES)),
         rows,
     )
 
@@ -161,12 +190,15 @@ def clean(runs: int) -> Section:
     rows = []
     for name, options in CORPORA.items():
         drawn = [draw(seed, mislabeled=0.0, **options) for seed in range(runs)]
-        found = [outcome(one, fitted(one)[0]) for one in drawn]
-        rows.append(_row(name, found, "found", "right to wrong", "categories"))
+        cells = [name]
+        for variant in VARIANTS:
+            found = [outcome(one, fitted(one, variant=variant)[0]) for one in drawn]
+            cells += _row("", found, "found", "right to wrong")[1:]
+        rows.append(cells)
     return Section(
         "Clean classes",
         f"The same without misfiled documents: {N_TOPICS} classes, all right.",
-        ("corpus", "purity", "put wrong", "categories"),
+        ("corpus", *(f"{what}, {v}" for v in SHOWN for what in ("purity", "put wrong"))),
         rows,
     )
 
@@ -222,18 +254,19 @@ def reranked(runs: int) -> Section:
     for name, options in (CORPORA | doubles).items():
         shares = []
         for seed in range(runs):
-            model, X = fitted(draw(seed, **options))
-            shares.append(100 * float(model.rank(X, 3).reranked.mean()))
+            model, X = fitted(draw(seed, **options), variant="published")
+            shares.append(100 * float(model.rank(AS_NEW * X, 3).reranked.mean()))
         rows.append([name, f"{mean_and_error(shares)} %"])
-    texts, truth = collected()
-    counts = counted_words(texts)
-    X = GiniScore(KEPT).fit_transform(counts, truth)
-    share = 100 * TextCategories().fit(X, truth).rank(X, 3).reranked.mean()
+    X, truth = corpus_of(collected(next(iter(PACKAGES.values()))[0], by=1))
+    X = GiniScore(KEPT).fit_transform(X, truth)
+    share = (
+        100 * TextCategories(variant="published").fit(X, truth).rank(AS_NEW * X, 3).reranked.mean()
+    )
     rows.append(["docstrings of Python packages", f"{share:.3f} %"])
     return Section(
         "Re-ranking",
         "Share of the documents whose first category is not that of the largest cosine, with the "
-        "threshold 0.025 and three candidates.",
+        "threshold 0.025 and three candidates; documents and method as published.",
         ("corpus", "changed"),
         rows,
     )
@@ -245,64 +278,126 @@ def damped(runs: int) -> Section:
         cells = [name]
         for both in (False, True):
             found = [
-                outcome(corpus, fitted(corpus, damp_documents=both)[0])["found"]
+                outcome(corpus, fitted(corpus, damp_documents=both, variant="published")[0])[
+                    "found"
+                ]
                 for corpus in (draw(seed, **options) for seed in range(runs))
             ]
             cells.append(mean_and_error(found))
         rows.append(cells)
     return Section(
         "Damped documents",
-        "Purity of the categories, 15 % misfiled: documents compared with the seeds by plain "
-        "counts, and by the square roots that the seeds are sums of.",
+        "Purity of the categories of the published method, 15 % misfiled: documents compared with "
+        "the seeds by plain counts, and by the square roots that the seeds are sums of.",
         ("corpus", "plain counts (text)", "damped (default)"),
         rows,
     )
 
 
 def docstrings(runs: int) -> Section:
-    texts, truth = collected()
-    counts = counted_words(texts)
     rows = []
-    for share in (0.0, 0.1, 0.2, 0.3):
-        cells: dict[str, list[float]] = {"given": [], "found": [], "damped once": []}
-        for seed in range(runs):
-            rng = np.random.default_rng(seed)
-            wrong = rng.uniform(size=len(truth)) < share
-            labels = np.where(wrong, rng.integers(0, truth.max() + 1, len(truth)), truth)
-            X = GiniScore(KEPT).fit_transform(counts, labels)
-            cells["given"].append(purity(truth, labels))
-            cells["found"].append(purity(truth, TextCategories().fit(X, labels).labels_))
-            one = TextCategories(n_words=500, n_words_final=500).fit(X, labels)
-            cells["damped once"].append(purity(truth, one.labels_))
-        rows.append([f"{share:.0%}", *(mean_and_error(values) for values in cells.values())])
+    for name, (packages, chosen_on) in PACKAGES.items():
+        for by, classes in ((1, "package"), (2, "module")):
+            texts = collected(packages, by)
+            X, truth = corpus_of(texts)
+            if len(np.unique(truth)) < 3 or (by == 2 and name == "the standard library"):
+                continue
+            shown = f"{name} by {classes}{'' if chosen_on else ' (held back)'}"
+            rows += [
+                [f"{shown}, {len(truth):,} texts, {share:.0%}", *_judged(X, truth, share, runs)]
+                for share in MISFILED
+            ]
     return Section(
         "Docstrings",
-        f"{len(texts):,} docstrings of {truth.max() + 1} modules of Python packages, some filed "
-        "under another module at random. Purity by the module: of the given classes, of the "
-        "categories, and of categories after a single pass with 500 words.",
-        ("misfiled", "classes", "categories", "a single pass"),
+        "Docstrings of Python packages, filed by package or module, a share of them under another "
+        "class at random. Share of the texts in the right class: as given, as naive Bayes places "
+        "them that has seen all others, in the categories as published and with the held-out check "
+        "(default). Share of the texts that this moves, of the moves that are right, and the "
+        "estimated share of misfiled texts. The rule of moves was chosen on the first corpora and "
+        "on drawn ones, with other misfiled texts; those that are held back were looked at once.",
+        (
+            *("texts, misfiled", "given", "naive Bayes", "published", "checked (default)"),
+            *("moved", "of which right", "misfiled by estimate"),
+        ),
         rows,
     )
 
 
-def counted_words(texts: list[str]) -> Any:
-    return CountVectorizer(min_df=5, max_df=0.5, dtype=np.float64).fit_transform(texts)
+def _judged(X: Any, truth: np.ndarray, share: float, runs: int) -> list[str]:
+    """Right shares and moves for a share of wrong classes."""
+    found: dict[str, list[float]] = {name: [] for name in ("given", "bayes", *VARIANTS)}
+    moves: dict[str, list[float]] = {name: [] for name in ("moved", "right", "estimate")}
+    for seed in range(runs if share else 1):
+        rng = np.random.default_rng(seed)
+        others = (truth + rng.integers(1, truth.max() + 1, len(truth))) % (truth.max() + 1)
+        labels = np.where(rng.uniform(size=len(truth)) < share, others, truth)
+        words = GiniScore(KEPT).fit_transform(X, labels)
+        for variant in VARIANTS:
+            model = TextCategories(variant=variant).fit(words, labels)
+            own = np.where(model.class_category_ >= 0, model.class_category_, -2)[truth]
+            found[variant].append(float(np.mean(model.labels_ == own)))
+        found["given"].append(float(np.mean(labels == truth)))
+        found["bayes"].append(float(np.mean(model.held_out_ == own)))
+        right = (model.labels_ == own)[model.moved_]
+        moves["moved"].append(len(model.moved_) / len(truth))
+        moves["right"].append(float(right.mean()) if len(right) else float("nan"))
+        moves["estimate"].append(model.wrong_share_)
+    return [mean_and_error(values) for values in (found | moves).values()]
 
 
-def collected() -> tuple[list[str], np.ndarray]:
-    """Docstrings of public functions, classes and methods, and their modules."""
-    texts: dict[str, int] = {}
-    for code, name in enumerate(MODULES):
-        module = importlib.import_module(name)
-        for key, one in sorted(vars(module).items()):
-            if key.startswith("_") or inspect.ismodule(one):
+def corpus_of(texts: Mapping[str, str]) -> tuple[Any, np.ndarray]:
+    """Counts of words, and codes of the classes that have enough texts."""
+    names = np.array(list(texts.values()))
+    _, codes, sizes = np.unique(names, return_inverse=True, return_counts=True)
+    kept = np.flatnonzero(sizes[codes] >= LEAST)
+    words = CountVectorizer(
+        min_df=MIN_DF, max_df=0.5, token_pattern=r"(?u)\b\w+\b", dtype=np.float64
+    )
+    X = words.fit_transform(np.array(list(texts), dtype=object)[kept])
+    return X, np.unique(codes[kept], return_inverse=True)[1]
+
+
+def collected(packages: Sequence[str], by: int) -> dict[str, str]:
+    """Docstrings of public functions, classes and methods, and the first parts of their module."""
+    texts: dict[str, str] = {}
+    for package in packages:
+        for module in _modules(package):
+            name = ".".join(module.__name__.split(".")[:by])
+            for text in _docstrings(module, package):
+                texts.setdefault(text, name)
+    return texts
+
+
+def _modules(package: str) -> Iterator[Any]:
+    """A package and its public modules that can be imported."""
+    try:
+        root = importlib.import_module(package)
+    except ImportError:
+        print(f"{package} is left out: it is not installed")
+        return
+    yield root
+    for one in pkgutil.iter_modules(getattr(root, "__path__", ())):
+        if one.name.startswith("_") or "test" in one.name:
+            continue
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                module = importlib.import_module(f"{package}.{one.name}")
+            except Exception:  # it needs something that is not installed
                 continue
-            members = vars(one).items() if inspect.isclass(one) else ()
-            for what in (one, *(value for inner, value in sorted(members) if inner[0] != "_")):
-                text = inspect.getdoc(what) or ""
-                if len(text) >= SHORTEST:
-                    texts.setdefault(text, code)
-    return list(texts), np.unique(list(texts.values()), return_inverse=True)[1]
+        yield module
+
+
+def _docstrings(module: Any, package: str) -> Iterator[str]:
+    for key, one in sorted(vars(module).items()):
+        home = str(getattr(one, "__module__", None) or module.__name__)
+        if key.startswith("_") or inspect.ismodule(one) or home.split(".")[0] != package:
+            continue
+        members = vars(one).items() if inspect.isclass(one) else ()
+        for what in (one, *(value for inner, value in sorted(members) if inner[0] != "_")):
+            text = inspect.getdoc(what)
+            if isinstance(text, str) and len(text) >= SHORTEST:
+                yield text
 
 
 if __name__ == "__main__":

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from sidelight.cli._app import app
-from sidelight.jobs import Prepared
+from sidelight.exceptions import InvalidRequest
+from sidelight.jobs import JOBS, ClusterRequest, Prepared
+from sidelight.jobs.inner import fields_of, output_fields
 
 GOOD = "id,a,b\n" + "".join(f"p{i},{i % 3},{i // 3}\n" for i in range(9))
 HEADER = "i,j,kind\n"
@@ -267,3 +269,24 @@ def test_names_that_are_no_text(run, put):
     for arguments in (("cluster", "\udcff.csv", "-k", "2"), (*CLUSTER, "-o", "\udcff.csv")):
         ended = run(*arguments)
         assert (ended.code, "not UTF-8" in ended.err) == (1, True)
+
+
+@pytest.mark.parametrize("job", [name for name, job in JOBS.items() if not job.hidden])
+def test_an_empty_text_is_no_value(run, job):
+    """Only a column may be without a name; an empty path would be the current folder."""
+    fields = [*fields_of(JOBS[job].request).values(), *output_fields(JOBS[job].outputs)]
+    for one in fields:
+        if one.option.argument or one.option.kind is bool or one.option.blank:
+            continue
+        for name in one.names:
+            for typed in ((name, ""), (f"{name}=",)):
+                ended = run(job, *typed)
+                assert (ended.code, ended.out) == (2, ""), (name, ended)
+                assert f"{one.names[0]} is empty: give it a value, or leave it out." in ended.err
+
+
+def test_an_empty_text_is_no_value_in_python_either():
+    for name in ("scale", "method", "columns", "drop", "settings"):
+        with pytest.raises(InvalidRequest, match=f"{name} is empty"):
+            ClusterRequest("rows.csv", k=2, **{name: ""})
+    assert ClusterRequest("rows.csv", k=2, id_column="").id_column == ""  # pandas writes such names

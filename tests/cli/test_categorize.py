@@ -50,14 +50,82 @@ def test_categories_are_those_of_the_estimator(pages, run):
     kept = GiniScore(0.9).fit_transform(counts, frame["class"])
     model = TextCategories().fit(kept, frame["class"])
     rows = rows_of("out.csv")
-    assert list(rows[0]) == ["id", "class", "category", "moved", "cosine"]
+    head = ["id", "class", "category", "moved", "cosine", "margin", "support"]
+    assert list(rows[0]) == head
     assert [row["id"] for row in rows] == frame["id"].tolist()
     assert [row["class"] for row in rows] == frame["class"].tolist()
     assert [row["category"] for row in rows] == model.category_names_[model.labels_].tolist()
     np.testing.assert_allclose([float(row["cosine"]) for row in rows], model.cosines_, atol=6e-5)
     moved = np.flatnonzero([row["moved"] == "yes" for row in rows])
-    np.testing.assert_array_equal(moved, model.moved_)
+    np.testing.assert_array_equal(moved, np.sort(model.moved_))
+    assert [row["support"] == "" for row in rows] == [row["moved"] == "no" for row in rows]
+    support = [float(rows[row]["support"]) for row in model.moved_]
+    np.testing.assert_allclose(support, model.move_support_, atol=6e-5)
     assert f"{len(model.moved_)} documents moved" in ended.out
+    assert "all supported by a held-out check (naive Bayes)" in ended.out
+
+
+def test_predict_of_the_same_documents_agrees(pages, run):
+    settings = ("--set", "outlier_threshold=0.42")
+    given = (
+        "categorize",
+        "pages.csv",
+        "--label-column",
+        "class",
+        "-o",
+        "c.csv",
+        "--save",
+        "m.skops",
+    )
+    assert run(*given, *settings).code == 0
+    ended = run("predict", "m.skops", "pages.csv", "-o", "p.csv")
+    assert ended.code == 0, ended.err
+    placed = [row["category"] for row in rows_of("c.csv")]
+    assert [row["category"] for row in rows_of("p.csv")] == placed
+    n_out = placed.count("")
+    assert n_out > 0
+    assert f"{n_out} document" in ended.err
+    assert "left out as an outlier when these were found: no category." in ended.err
+
+
+def test_a_system_that_looks_sound_is_said_to(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    _, frame = frame_of(mislabeled=0.0)
+    frame.to_csv("pages.csv", index=False)
+    given = ("categorize", "pages.csv", "--label-column", "class", "--truth-column", "topic")
+    ended = run(*given, "--report", "r.html", "-o", "c.csv")
+    assert "A held-out check (naive Bayes) puts 100% of the documents where they are" in ended.out
+    assert "the classes look right. Nothing was moved." in ended.out
+    assert {row["moved"] for row in rows_of("c.csv")} == {"no"}
+    facts = run(*given, "--json").json
+    assert (facts["n_moved"], facts["held_out"]["wrong_share"]) == (0, 0)
+    assert facts["held_out"]["agreement"] > 0.98
+    scores = facts["scores"]
+    assert scores["categories"]["purity"] == scores["given classes"]["purity"] == 1
+    assert scores["naive Bayes"]["purity"] == pytest.approx(facts["held_out"]["agreement"])
+
+
+@pytest.mark.parametrize("gap", ["NA", "None", "nan", "null"])
+def test_a_class_that_is_called_like_a_gap_is_told(pages, run, gap):
+    _, frame = pages
+    frame.loc[:2, "class"] = gap
+    frame.loc[3, "class"] = ""
+    frame.to_csv("pages.csv", index=False)
+    ended = run("categorize", "pages.csv", "--label-column", "class")
+    assert f"In the column 'class', '{gap}' (3 rows) means that the class is not known" in ended.err
+    assert "if that is a class, give it another name" in ended.err
+    assert "4 documents without a class" in ended.err
+
+
+def test_classes_that_the_words_do_not_tell_apart_are_told(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    _, frame = frame_of(400, n_duplicated=1)
+    frame.to_csv("pages.csv", index=False)
+    ended = run("categorize", "pages.csv", "--label-column", "class", "-o", "c.csv")
+    assert "The words do not tell the classes 'wine' and 'wine again' apart" in ended.err
+    moves = {(row["class"], row["category"]) for row in rows_of("c.csv") if row["moved"] == "yes"}
+    assert moves
+    assert not moves & {("wine", "wine again"), ("wine again", "wine")}
 
 
 def test_what_is_shown(pages, run):

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
 import pkgutil
+import typing
+import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 from tests.common.docstrings import entries_by_section
+from tests.common.models import data_for, make
 
 import sidelight
 from sidelight import catalog
@@ -50,6 +54,36 @@ def test_fit_refuses_another_type(method: Any) -> None:
         if "object" not in parameter.type_text:
             with pytest.raises(ValueError, match=f"{name} must be"):
                 method.cls(**{name: Nothing()}).fit(X, np.arange(12) % 2)
+
+
+@every_method
+def test_words_of_numpy_are_words(method: Any) -> None:
+    """A choice that comes out of an array, as in a grid of a search, is the same choice."""
+    for name, parameter in declared(method.cls).items():
+        for option in parameter.options:
+            for word in typing.get_args(option) if typing.get_origin(option) is Literal else ():
+                if isinstance(word, str):
+                    assert parameter.admits(np.str_(word)), (name, word)
+        if not parameter.admits("no such word"):
+            assert not parameter.admits(np.str_("no such word")), name
+
+
+@every_method
+def test_no_number_that_is_admitted_spoils_the_fit(method: Any) -> None:
+    """Infinity means "without bound" or is refused; what is no number is refused always."""
+    data = data_for(method)
+    for name, parameter in declared(method.cls).items():
+        assert parameter.default is math.nan or not parameter.admits(math.nan), name
+        for value in (math.inf, -math.inf):
+            if parameter.default == value or not parameter.admits(value):
+                continue
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                warnings.simplefilter("error", RuntimeWarning)
+                model = make(method, **{name: value}).fit(data.X, constraints=data.known)
+            for found in ("labels_", "embedding_", "means_", "cluster_centers_", "components_"):
+                if isinstance(getattr(model, found, None), np.ndarray):
+                    assert not np.isnan(getattr(model, found)).any(), (name, found)
 
 
 def public_estimators() -> Iterator[type]:

@@ -272,7 +272,7 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin is Any:
         return True
     if origin is Literal:
-        return any(type(value) is type(one) and value == one for one in typing.get_args(kind))
+        return any(_is_choice(value, one) for one in typing.get_args(kind))
     if kind is None or kind is type(None):
         return value is None
     if origin is bool:
@@ -304,9 +304,17 @@ def _fits(value: Any, hint: Any) -> bool:
     return isinstance(value, origin)
 
 
+def _is_choice(value: Any, one: Any) -> bool:
+    """Whether a value is one of the choices: 1 is not True, but a text of NumPy is a text."""
+    same_type = type(value) is type(one) or (isinstance(value, str) and isinstance(one, str))
+    return bool(same_type and value == one)
+
+
 def _is_array(value: Any, kinds: str) -> bool:
     """Whether a value is an array of these kinds, or lists that make one, nothing missing."""
     if not (hasattr(value, "__array__") or isinstance(value, (list, tuple))):
+        return False
+    if isinstance(value, np.generic):  # a single number or word of NumPy
         return False
     try:
         numbers = np.asarray(value)

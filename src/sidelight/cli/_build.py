@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -90,6 +91,17 @@ class JobCommand(TyperCommand):
                 panels.setdefault(panel, []).append(record)
         for panel, records in panels.items():
             write_panel(formatter, panel, records)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; an empty text is no value (a path would become the folder)."""
+        fields = [*fields_of(self._job.request).values(), *output_fields(self._job.outputs)]
+        names = {name: one for one in fields if not one.option.blank for name in one.names}
+        for name, value in itertools.zip_longest(args, args[1:]):
+            before, equals, behind = name.partition("=")
+            given = behind if equals else value
+            if given == "" and before in names:
+                raise UsageError(names[before].is_empty)
+        return list(super().parse_args(ctx, args))
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return what stands behind the name of the command: options, then the arguments."""

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from sidelight._words import listed, worded
+from sidelight._words import counted, listed, worded
 from sidelight.exceptions import SidelightError
 
 if TYPE_CHECKING:
@@ -77,6 +77,20 @@ def repeated_ids(column: pa.ChunkedArray, share: float) -> str:
     given = [text for text in texts if text]
     n_repeated = len(given) - len(set(given))
     return repetitions(texts) if 0 < n_repeated <= share * len(given) else ""
+
+
+def notes_on_gaps(column: pa.ChunkedArray, name: str) -> list[str]:
+    """Return a note on words in a column of classes that were taken for an unknown class."""
+    counts = Counter(column_texts(column))
+    gaps = {text: counts[text] for text in UNKNOWN_LABELS if text and counts[text]}
+    if not gaps:
+        return []
+    parts = listed([f"{text!r} ({counted(n, 'row')})" for text, n in gaps.items()])
+    those = "that is" if len(gaps) == 1 else "one of these is"
+    return [
+        f"In the column {name!r}, {parts} {'means' if len(gaps) == 1 else 'mean'} that the class "
+        f"is not known; if {those} a class, give it another name."
+    ]
 
 
 def label_values(column: pa.ChunkedArray) -> npt.NDArray[Any]:

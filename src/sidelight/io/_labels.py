@@ -38,7 +38,7 @@ CLUSTERS = "clusters"
 #: Columns of a file of doubtful pairs.
 DOUBTFUL = ("i", "j", "similarity", "attribute", "relational", "reason")
 #: Columns of a file of categories, and the first ones of a file of ranked categories.
-CATEGORIZED = ("id", "class", "category", "moved", "cosine")
+CATEGORIZED = ("id", "class", "category", "moved", "cosine", "margin", "support")
 RANKED = ("id", "category", "cosine", "why")
 #: In front of the name of a class: its probability, or its decision value.
 PROBABILITY, SCORE = "p_", "score_"

@@ -19,6 +19,7 @@ from sidelight.io._columns import (
     close_names,
     id_values,
     label_values,
+    notes_on_gaps,
     quoted,
 )
 from sidelight.io._id_column import (
@@ -295,6 +296,8 @@ def _assign_roles(
         check_finite(X, features, ids, path, allow_missing=allow_missing)
         if columns is None:
             notes += notes_on_features(raw, features, X)
+    for role in (label_column, truth_column):
+        notes += [] if role is None else notes_on_gaps(raw.column(role), role)
     return Table(
         X=X,
         columns=_columns(raw, features) if as_columns else None,

@@ -92,6 +92,8 @@ class Option:
         Inputs are files that are read, outputs files that are written.
     sets : str
         Parameter of the method that it sets, for messages of the method; empty for none.
+    blank : bool
+        Whether an empty text is a value: a column may be without a name.
     completes : str
         Whose methods a shell offers as values: ``OWN_METHODS`` for those that the job runs,
         ``ALL_METHODS``, or the names of other jobs, separated by blanks; empty for nothing.
@@ -110,6 +112,7 @@ class Option:
     argument: bool = False
     role: str = "value"
     sets: str = ""
+    blank: bool = False
     completes: str = ""
 
 
@@ -141,9 +144,16 @@ class Field:
         """Name in messages: of the option at a terminal, of the field in Python."""
         return worded(self.name, self.name.upper() if self.option.argument else self.names[0])
 
+    @property
+    def is_empty(self) -> str:
+        """What is wrong with an empty text."""
+        return f"{self.spelled} is empty: give it a value, or leave it out."
+
     def check(self, value: Any) -> None:
         """Raise :class:`InvalidRequest` for a number or word that the declaration excludes."""
         option = self.option
+        if isinstance(value, str) and value == "" and not option.blank:
+            raise InvalidRequest(self.is_empty)
         if option.choices and isinstance(value, str) and value not in option.choices:
             raise InvalidRequest(
                 f"{self.spelled} must be one of {', '.join(option.choices)}, got {value!r}."
@@ -252,7 +262,7 @@ def flag(help: str, *names: str, **rest: Any) -> Option:
 
 def column(help: str, *names: str, **rest: Any) -> Option:
     """Declare the name of a column."""
-    return Option(help, names, **{"metavar": "NAME", "panel": COLUMNS, **rest})
+    return Option(help, names, **{"metavar": "NAME", "panel": COLUMNS, "blank": True, **rest})
 
 
 def columns(help: str, *names: str, **rest: Any) -> Option:

@@ -7,7 +7,14 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
-from sidelight._fit.parameters import Count, Interval, NonNegative, Share, estimator, n_restarts
+from sidelight._fit.parameters import (
+    Count,
+    FiniteNonNegative,
+    Interval,
+    Share,
+    estimator,
+    n_restarts,
+)
 from sidelight._typing import Array
 from sidelight._words import setting
 from sidelight.assignment import SizedAssignment, assign_sized
@@ -48,7 +55,7 @@ class BalancedKMeans(_BalancedBase):
     balance : float in [0, 1], default=0.9
         Minimum size of a cluster as a share of ``n / k`` rows: 0 for no bound, 1 for clusters of
         equal size (one row more or less).
-    min_size : float >= 0 or None, default=None
+    min_size : float >= 0, finite or None, default=None
         Minimum size ``m`` itself, instead of ``balance``: a number of rows, or a share of all rows.
         One number for all clusters; :class:`SizeConstrainedKMeans` takes one for each.
     sample_size : int >= 1 or None, default=None
@@ -111,7 +118,7 @@ for at most 1 per cluster with 4 clusters, or for at most 3 clusters.
 
     _: KW_ONLY
     balance: Share = 0.9
-    min_size: NonNegative | None = None
+    min_size: FiniteNonNegative | None = None
     sample_size: Count | None = None
     confidence: Annotated[float, Interval(0, 1, open_low=True, open_high=True)] = 0.99
     metric: Geometry = "euclidean"

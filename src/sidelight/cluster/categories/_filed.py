@@ -6,8 +6,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from sidelight._typing import IntArray
-
 Prints = npt.NDArray[np.uint64]
 
 #: Category of a document that was not in the fit.
@@ -33,14 +31,17 @@ def _mixed(values: Prints) -> Prints:
     return values ^ (values >> np.uint64(31))
 
 
-def filed(prints: Prints, labels: IntArray) -> tuple[Prints, npt.NDArray[np.int32]]:
+def filed(prints: Prints, labels: npt.NDArray[np.int32]) -> tuple[Prints, npt.NDArray[np.int32]]:
     """Different fingerprints, ascending, and the category that most documents of each have."""
-    pairs, counts = np.unique(
-        np.rec.fromarrays([prints, labels.astype(np.int64)]), return_counts=True
-    )
-    order = np.lexsort((pairs.f1, -counts, pairs.f0))
-    found, first = np.unique(pairs.f0[order], return_index=True)
-    return found, pairs.f1[order][first].astype(np.int32)
+    order = np.lexsort((labels, prints))
+    prints, labels = prints[order], labels[order]
+    begins = np.flatnonzero((np.diff(prints) != 0) | (np.diff(labels) != 0)) + 1
+    first = np.append(0, begins)  # of the documents of one fingerprint and category
+    counts = np.diff(first, append=len(prints))
+    prints, labels = prints[first], labels[first]
+    order = np.lexsort((labels, -counts, prints))
+    known, first = np.unique(prints[order], return_index=True)
+    return known, labels[order][first]
 
 
 def look_up(prints: Prints, known: Prints, labels: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:

@@ -7,11 +7,11 @@ Every document is put into a class by naive Bayes that has seen all documents bu
 with ``N`` the damped counts of the class without the document. Where that is another class than the
 given one, the document may be misfiled, or be one of those that every class has at its border. The
 two differ by how clear they are. The margin of a document that is filed under ``g`` and looks like
-``m`` is the share of the documents of ``m`` whose lead ``(s_m - s_g) / √Σφ(tf)`` is smaller than its
-own. A document of ``m`` that was misfiled at random has any margin with the same probability;
-documents of the border crowd at 0. So the density of the margins at 1 is the share of the misfiled
-(Storey's estimate), and its ratio to the density at a margin, which falls, is the probability that
-a document of this margin is misfiled (the local false discovery rate of Efron, turned around).
+``m`` is the share of the documents of ``m`` with a smaller lead ``(s_m - s_g) / √Σφ(tf)``. A
+document of ``m`` that was misfiled at random has any margin with the same probability; documents of
+the border crowd at 0. So the density of the margins at 1 is the share of the misfiled (Storey's
+estimate), and its ratio to the density at a margin, which falls, is the probability that a document
+of this margin is misfiled (the local false discovery rate of Efron, turned around).
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ def check_held_out(damped: sparse.csr_array, codes: IntArray, n_classes: int) ->
     margins, support = np.full(n, np.nan), np.full(n, np.nan)
     margins[suspects] = _margins(bayes, codes, classes, leads, suspects)
     share, support[suspects] = _support(margins[suspects])
-    wrong_share = share * len(suspects) / max(np.count_nonzero(judged), 1)
-    return HeldOutCheck(codes, classes, margins, support, float(wrong_share), indistinct)
+    wrong_share = share * len(suspects) / max(int(np.count_nonzero(judged)), 1)
+    return HeldOutCheck(codes, classes, margins, support, wrong_share, indistinct)
 
 
 class _NaiveBayes:
@@ -114,10 +114,9 @@ class _NaiveBayes:
         weights.data = np.log1p(weights.data / SMOOTHING)
         self._weights = sparse.csr_array(weights.T)
         self._lengths = np.asarray(damped.sum(axis=1), dtype=np.float64).reshape(-1)
-        self._smoothed = SMOOTHING * damped.shape[1]
 
     def blocks(self, rows: IntArray) -> Iterator[tuple[IntArray, int, FloatArray]]:
-        """Rows with words, class by class in blocks: rows, their class, scores per root of length."""
+        """Rows with words in blocks of a class: rows, class, scores per root of their lengths."""
         rows = rows[self._lengths[rows] > 0]
         size = max(BLOCK // len(self._sizes), 1)
         for given in np.unique(self._codes[rows]).tolist():
@@ -166,29 +165,27 @@ def _margins(
     bayes: _NaiveBayes, codes: IntArray, classes: IntArray, leads: FloatArray, suspects: IntArray
 ) -> FloatArray:
     """Share of the documents of the class that a suspect looks like whose lead is smaller."""
-    margins = np.zeros(len(codes))
+    margins = np.zeros(len(suspects))
     confirmed = np.flatnonzero((codes == classes) & (codes >= 0))
-    leads_of: dict[tuple[int, int], list[FloatArray]] = {}
-    wanted = np.unique(classes[suspects])
-    rivals = {m: np.unique(codes[suspects[classes[suspects] == m]]) for m in wanted.tolist()}
-    for _, given, scores in bayes.blocks(confirmed[np.isin(codes[confirmed], wanted)]):
-        for rival in rivals[given].tolist():
-            lead = scores[:, given] - scores[:, rival]
-            leads_of.setdefault((given, rival), []).append(lead)
-    for found, others in rivals.items():
-        for rival in others.tolist():
-            rows = suspects[(classes[suspects] == found) & (codes[suspects] == rival)]
-            known = np.sort(np.concatenate(leads_of.get((found, rival), [np.empty(0)])))
-            smaller = np.searchsorted(known, leads[rows], side="right")
-            margins[rows] = (smaller + 0.5) / (len(known) + 1)
-    return margins[suspects]
+    for looks_like in np.unique(classes[suspects]).tolist():
+        group = np.flatnonzero(classes[suspects] == looks_like)
+        rivals, rival = np.unique(codes[suspects[group]], return_inverse=True)
+        blocks = bayes.blocks(confirmed[codes[confirmed] == looks_like])
+        known = [scores[:, [looks_like]] - scores[:, rivals] for _, _, scores in blocks]
+        ordered = np.sort(np.vstack([*known, np.empty((0, len(rivals)))]), axis=0)
+        for place in range(len(rivals)):
+            members = group[rival.reshape(-1) == place]
+            smaller = np.searchsorted(ordered[:, place], leads[suspects[members]], side="right")
+            margins[members] = (smaller + 0.5) / (len(ordered) + 1)
+    return margins
 
 
 def _support(margins: FloatArray) -> tuple[float, npt.NDArray[np.float64]]:
     """Share of the misfiled among the suspects, and the probability of each to be one."""
     if not len(margins):
         return 0.0, np.empty(0)
-    share = min(1.0, *(float(np.mean(margins > tail)) / (1 - tail) for tail in TAILS))
+    above = np.mean(margins[:, None] > TAILS, axis=0)
+    share = min(1.0, float((above / (1 - TAILS)).min()))
     # The falling density of largest likelihood (Grenander): steps between the margins that occur.
     values, place, counts = np.unique(margins, return_inverse=True, return_counts=True)
     widths = np.diff(values, prepend=0.0)

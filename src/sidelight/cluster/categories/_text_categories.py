@@ -340,7 +340,7 @@ class TextCategories(Clusterer):
 
     def _set_labels(self, passes: Passes, check: HeldOutCheck, done: list[CategoryPass]) -> None:
         """The last assignment, and what follows from it."""
-        labels, cosines = passes.assign(self.seeds_, self.class_category_)
+        labels, cosines = passes.assign(self.seeds_, done[-1].seeds.category)
         self.labels_ = labels.astype(np.int32)
         self.cosines_ = cosines.astype(self.seeds_.dtype)
         self.objective_ = spread(labels, cosines)

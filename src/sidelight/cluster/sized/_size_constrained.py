@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.checks import check_weights
 from sidelight._fit.moments import moments
-from sidelight._fit.parameters import ArrayLike, NonNegative, Positive, estimator
+from sidelight._fit.parameters import ArrayLike, FiniteNonNegative, Positive, estimator
 from sidelight._typing import Array
 from sidelight.cluster._core._lloyd import _KMeansBase
 from sidelight.cluster.sized._geometry import Manhattan, Squares
@@ -54,9 +54,9 @@ class _SizeConstrained(_KMeansBase):
     _has_inertia = True
 
     _: KW_ONLY
-    min_size: NonNegative | ArrayLike | None = None
-    max_size: NonNegative | ArrayLike | None = None
-    outlier_cost: NonNegative | None = None
+    min_size: FiniteNonNegative | ArrayLike | None = None
+    max_size: FiniteNonNegative | ArrayLike | None = None
+    outlier_cost: FiniteNonNegative | None = None
     time_limit: Positive = 10.0
 
     def __sidelight_tags__(self) -> MethodTags:
@@ -225,7 +225,7 @@ class SizeConstrainedKMeans(_SizeConstrained):
 
     Parameters
     ----------
-    outlier_cost : float >= 0 or None, default=None
+    outlier_cost : float >= 0, finite or None, default=None
         Cost of leaving a row out (label -1) instead of its squared distance; rows that
         constraints mention are never left out. None: no row is left out.
 
@@ -280,7 +280,7 @@ class SizeConstrainedKMedians(_SizeConstrained):
 
     Parameters
     ----------
-    outlier_cost : float >= 0 or None, default=None
+    outlier_cost : float >= 0, finite or None, default=None
         Cost of leaving a row out (label -1) instead of its distance; rows that constraints
         mention are never left out. None: no row is left out.
 

@@ -49,9 +49,24 @@ class CategoriesApplied(Applied):
     @property
     def notes(self) -> tuple[str, ...]:
         """What was found out on the way."""
-        n_lost = int(np.count_nonzero(self.ranking.categories[:, 0] < 0))
-        lost = f"{counted(n_lost, 'document')} without a known word: no category fits."
-        return (*self.data.notes, *([lost] if n_lost else []))
+        nowhere = self.ranking.categories[:, 0] < 0
+        wordless = np.diff(self.X.indptr) == 0
+        n_lost, n_out = (int(np.count_nonzero(nowhere & one)) for one in (wordless, ~wordless))
+        notes = list(self.data.notes)
+        if n_lost:
+            notes.append(f"{counted(n_lost, 'document')} without a known word: no category fits.")
+        if n_out:
+            notes.append(
+                f"{counted(n_out, 'document')} too far from all categories, or left out as an "
+                "outlier when these were found: no category."
+            )
+        return tuple(notes)
+
+    @property
+    def n_reranked(self) -> int:
+        """Number of documents that words of its own put into another than the nearest category."""
+        filed = self.ranking.reasons[:, 0] == "filed"
+        return int(np.count_nonzero(self.ranking.reranked & ~filed & (self.labels >= 0)))
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -66,7 +81,7 @@ class CategoriesApplied(Applied):
         ranking, names = self.ranking, self.estimator.category_names_
         return {
             "sizes": self.sizes,
-            "n_reranked": int(np.count_nonzero(ranking.reranked)),
+            "n_reranked": self.n_reranked,
             "categories": [
                 [str(names[category]) for category in row if category >= 0]
                 for row in ranking.categories.tolist()
@@ -78,7 +93,7 @@ class CategoriesApplied(Applied):
         """Return how many documents every category comes first for."""
         sizes = sorted(self.sizes.items(), key=lambda one: -one[1])
         rows = first_rows([(name, f"{size:,}") for name, size in sizes], MAX_CLUSTERS, "others")
-        n_other = int(np.count_nonzero(self.ranking.reranked))
+        n_other = self.n_reranked
         told: list[Told] = [text_table("Category", "Documents", rows=rows)]
         if n_other:
             told.append(

@@ -9,10 +9,9 @@ import numpy as np
 from markupsafe import Markup
 from scipy import sparse
 
-from sidelight._typing import Array
 from sidelight._words import counted, listed
 from sidelight.jobs.categorize._embedded import heaviest, seeds_in_page
-from sidelight.jobs.categorize._words import score_table
+from sidelight.jobs.categorize._words import score_table, verdict
 from sidelight.pictures.inner import flows_of, shorten
 from sidelight.report.inner import (
     Cell,
@@ -67,8 +66,8 @@ def page(found: CategorizeRun) -> Page:
         noun="Documents",
         sentence=(
             f"{counted(n, 'document')} of {counted(len(estimator.classes_), 'class')} in "
-            f"{counted(n_categories, 'category', 'categories')}; {n_moved:,} moved to another "
-            f"category than that of their class, {counted(len(estimator.outliers_), 'outlier')}."
+            f"{counted(n_categories, 'category', 'categories')}; "
+            f"{counted(len(estimator.outliers_), 'outlier')}. {verdict(found.held_out, n_moved)}"
         ),
         status=f"{n_moved / n:.1%} of the documents moved",
         facts=[
@@ -171,21 +170,20 @@ def _classes(found: CategorizeRun, category: dict[str, Any]) -> Markup:
 
 
 def moved_documents(found: CategorizeRun) -> list[tuple[str, ...]]:
-    """Return documents that moved, those that gained most by it first.
+    """Return documents that moved, those that the held-out check supports most first.
 
-    Of each: id, what it says, class, category, words that tell why, cosine and the one before.
+    Of each: id, what it says, class, category, words that tell why, margin and support.
     """
-    estimator, rows = found.estimator, found.estimator.moved_
+    estimator, rows = found.estimator, found.estimator.moved_[:MAX_MOVED]
+    if not len(rows):
+        return []
     labels, codes = estimator.labels_[rows], found.class_codes[rows]
     before = estimator.class_category_[codes]
     documents = estimator.compared_counts(found.X[rows])
-    documents = sparse.diags_array(1 / _lengths(documents)) @ documents
     seeds = sparse.vstack([estimator.seeds_, sparse.csr_array((1, estimator.seeds_.shape[1]))])
     seeds = sparse.csr_array(seeds)
     gain = sparse.csr_array(documents.multiply(seeds[labels] - seeds[before]))
-    old = np.asarray(documents.multiply(seeds[before]).sum(axis=1)).reshape(-1)
-    new = estimator.cosines_[rows]
-    order = np.argsort(old - new, kind="stable")[:MAX_MOVED].tolist()
+    margins, support = estimator.move_margins_, estimator.move_support_
 
     def why(k: int) -> str:
         words, gains = heaviest(gain, k, TELLING)
@@ -198,11 +196,18 @@ def moved_documents(found: CategorizeRun) -> list[tuple[str, ...]]:
             str(estimator.classes_[codes[k]]),
             str(estimator.category_names_[labels[k]]),
             why(k),
-            f"{new[k]:.3f}",
-            f"{old[k]:.3f}" if before[k] >= 0 else "deleted",
+            "" if np.isnan(margins[k]) else f"{margins[k]:.2f}",
+            _support(support[k], before[k]),
         )
-        for name, k in zip(row_names(found.data.ids, rows[order]), order, strict=True)
+        for k, name in enumerate(row_names(found.data.ids, rows))
     ]
+
+
+def _support(support: float, before: int) -> str:
+    """Return how probable it is that a document was misfiled, or why nobody asked."""
+    if not np.isnan(support):
+        return f"{support:.0%}"
+    return "deleted class" if before < 0 else "no"
 
 
 def _moved(found: CategorizeRun) -> Markup:
@@ -212,10 +217,10 @@ def _moved(found: CategorizeRun) -> Markup:
             shorten(of_class, MAX_NAME),
             Strong(shorten(category, MAX_NAME)),
             why,
-            Strong(new),
-            old,
+            margin,
+            Strong(support),
         )
-        for name, text, of_class, category, why, new, old in moved_documents(found)
+        for name, text, of_class, category, why, margin, support in moved_documents(found)
     ]
     rest: Any = {
         "id": "moved",
@@ -223,11 +228,13 @@ def _moved(found: CategorizeRun) -> Markup:
     }
     if not rows:
         return card("Documents that moved", "No document moved.", **rest)
-    headers = ("Document", "From class", "To category", "Because of", "Cosine", "Before")
+    headers = ("Document", "From class", "To category", "Because of", "Margin", "Support")
     sides = ("left", "left", "left", "left", "right")
     text = (
-        "Cosine: with the category; before: with the category of the class that the document had. "
-        f"Those that gained most come first{_shown(len(rows), len(found.estimator.moved_), '; ')}."
+        "Margin: share of the documents of the new class that differ less from the old one. "
+        "Support: estimated probability that a document with this margin was misfiled, by naive "
+        "Bayes that has not seen the document. Those of most support come first"
+        f"{_shown(len(rows), len(found.estimator.moved_), '; ')}."
     )
     told = text_table(*headers, rows=rows, justify=sides)
     return table_card("Documents that moved", told, text, css="scores documents", **rest)
@@ -263,11 +270,6 @@ def _document(name: str, text: str) -> Markup:
 def _snippet(text: str) -> str:
     text = " ".join(text[: 4 * SNIPPET].split())
     return text if len(text) <= SNIPPET else f"{text[: SNIPPET - 1]}…"
-
-
-def _lengths(documents: sparse.csr_array) -> Array:
-    squares = np.asarray(documents.multiply(documents).sum(axis=1), dtype=np.float64).reshape(-1)
-    return np.where(squares > 0, np.sqrt(squares), 1.0)
 
 
 # --- classes ------------------------------------------------------------------------------------

@@ -126,8 +126,8 @@ class CategorizeRequest(Settings, Ids, Truth, Request):
 REQUEST = CategorizeRequest
 OUTPUTS = {
     "categories": main_output(
-        "Where to write id, class and category of every document, whether it moved, and its cosine "
-        f"({TABLES})."
+        "Where to write id, class and category of every document, whether it moved, and how "
+        f"clearly ({TABLES})."
     ),
     "report": REPORT,
     "model": MODEL,

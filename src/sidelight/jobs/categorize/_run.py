@@ -35,6 +35,8 @@ from sidelight.preparation import TextPreparer
 
 #: Words of a category that are told.
 TOP_WORDS = 10
+#: Probability to be misfiled from which the held-out check supports a move.
+SUPPORTED = 0.5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,14 +97,18 @@ class CategorizeRun(FittedRun):
 
     @cached_property
     def scores(self) -> dict[str, dict[str, float]]:
-        """Agreement with the true topics: of the categories, and of the given classes."""
+        """Agreement with the true topics: of categories, given classes and naive Bayes."""
         if self.data.truth is None:
             return {}
         from sidelight.evaluation import partition_scores
 
         truth = self.data.truth_codes
         known = truth >= 0
-        sides = {"categories": np.asarray(self.labels), "given classes": self.class_codes}
+        sides = {
+            "categories": np.asarray(self.labels),
+            "given classes": self.class_codes,
+            "naive Bayes": self.estimator.held_out_,
+        }
         return {
             name: {**partition_scores(truth[known], labels[known]), "n_rows": int(known.sum())}
             for name, labels in sides.items()
@@ -143,6 +149,22 @@ class CategorizeRun(FittedRun):
         """Classes that became no category."""
         return [str(name) for name in self.estimator.killed_.tolist()]
 
+    @property
+    def held_out(self) -> dict[str, Any]:
+        """What naive Bayes, which has not seen a document, says about its class."""
+        estimator = self.estimator
+        classed = self.class_codes >= 0
+        own = np.append(estimator.class_category_, -1)[self.class_codes]
+        elsewhere = classed & (estimator.held_out_ >= 0) & (estimator.held_out_ != own)
+        elsewhere[estimator.moved_] = False
+        return {
+            "agreement": estimator.held_out_agreement_,
+            "wrong_share": estimator.wrong_share_,
+            "n_supported": int(np.count_nonzero(estimator.move_support_ >= SUPPORTED)),
+            "n_not_supported": int(np.count_nonzero(elsewhere)),
+            "indistinct": [[str(name) for name in pair] for pair in estimator.indistinct_],
+        }
+
     def similar(self, most: int = 5) -> list[tuple[str, str, float]]:
         """Pairs of categories of largest cosine, which are merged from ``merge_threshold`` on."""
         seeds = self.estimator.seeds_
@@ -153,18 +175,23 @@ class CategorizeRun(FittedRun):
         return [(str(names[i]), str(names[j]), float(cosine)) for i, j, cosine in found]
 
     def rows(self) -> dict[str, Any]:
-        """Columns of the result: id, class, category, whether the document moved, cosine."""
+        """Columns of the result: id, class, category, whether the document moved, how clearly."""
         estimator = self.estimator
         classes = np.append(estimator.classes_.astype(str), "")
         names = np.append(estimator.category_names_, "")
         moved = np.full(len(self.labels), "no", dtype="<U3")
         moved[estimator.moved_] = "yes"
+        clear = np.full((2, len(self.labels)), None)
+        known = np.isfinite(estimator.move_support_)
+        found = np.stack([estimator.move_margins_, estimator.move_support_])[:, known]
+        clear[:, estimator.moved_[known]] = np.round(found, 4)
         values = (
             self.data.row_ids,
             classes[self.class_codes],
             names[self.labels],
             moved,
             np.round(estimator.cosines_.astype(np.float64), 4),
+            *clear,
         )
         return dict(zip(CATEGORIZED, values, strict=True))
 
@@ -183,6 +210,7 @@ class CategorizeRun(FittedRun):
             "similar": self.similar(),
             "n_moved": len(estimator.moved_),
             "n_outliers": len(estimator.outliers_),
+            "held_out": self.held_out,
             "scores": self.scores or None,
         }
 
@@ -307,6 +335,14 @@ def _notes(data: Table, codes: IntArray, classes: Array, estimator: Any) -> list
         notes.append(
             f"{counted(len(small), 'class')} {verb} fewer than {least} documents "
             f"({setting('min_documents', least)}) and may lose them to others: {quoted(small)}."
+        )
+    category = dict(zip(classes.tolist(), estimator.class_category_.tolist(), strict=True))
+    for one, other in (pair.tolist() for pair in estimator.indistinct_):
+        if category[one] == category[other]:  # they have become one
+            continue
+        notes.append(
+            f"The words do not tell the classes {str(one)!r} and {str(other)!r} apart: no document "
+            "moves between them. Do they mean the same?"
         )
     if len(estimator.category_names_) == 1 and not len(estimator.killed_):
         notes.append(

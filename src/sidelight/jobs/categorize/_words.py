@@ -36,8 +36,8 @@ def words(found: CategorizeRun) -> list[Told]:
 
 
 def score_table(found: CategorizeRun, title: str) -> TextTable:
-    """Return the agreement with the true topics: of the categories, and of the given classes."""
-    sides = (name.capitalize() for name in found.scores)
+    """Return the agreement of categories, given classes and naive Bayes with the true topics."""
+    sides = (name[0].upper() + name[1:] for name in found.scores)
     return text_table(title, *sides, rows=score_rows(*found.scores.values()))
 
 
@@ -62,10 +62,9 @@ def _constituents(classes: dict[str, int]) -> str:
 
 def _changes(facts: dict[str, Any]) -> list[str]:
     """Return what became of classes and documents, a sentence each."""
-    lines = [
-        f"{counted(facts['n_moved'], 'document')} moved to another category than that of the "
-        f"class, {counted(facts['n_outliers'], 'outlier')}."
-    ]
+    lines = [verdict(facts["held_out"], facts["n_moved"])]
+    if facts["n_outliers"]:
+        lines.append(f"{counted(facts['n_outliers'], 'outlier')}, in no category.")
     merged = [listed(group) for group in facts["merged"]]
     if merged:
         lines.append(f"Merged: {_first(merged, MAX_MERGED, '; ')}.")
@@ -80,6 +79,33 @@ def _changes(facts: dict[str, Any]) -> list[str]:
             "(--set merge_threshold=...)."
         )
     return lines
+
+
+#: Agreement with the held-out check from which classes look right.
+SOUND = 0.9
+
+
+def verdict(check: dict[str, Any], n_moved: int) -> str:
+    """Return how many documents moved, and what the held-out check says about the classes."""
+    agreement = f"{check['agreement']:.0%} of the documents"
+    if not n_moved:
+        where = f"A held-out check (naive Bayes) puts {agreement} where they are"
+        sound = ": the classes look right" if check["agreement"] >= SOUND else ""
+        others = check["n_not_supported"]
+        doubt = (
+            f"; {'the other one is' if others == 1 else f'the other {others:,} are'} not clear "
+            "enough to be called misfiled"
+            if others
+            else ""
+        )
+        return f"{where}{doubt}{sound}. Nothing was moved."
+    moved = f"{counted(n_moved, 'document')} moved to another category than that of the class"
+    supported = check["n_supported"]
+    by = "all" if supported == n_moved else f"{supported:,} of them"
+    return (
+        f"{moved}, {by} supported by a held-out check (naive Bayes). It puts {agreement} where "
+        f"they were, and some {check['wrong_share']:.1%} are misfiled by its estimate."
+    )
 
 
 def _first(names: list[str], most: int, between: str) -> str:

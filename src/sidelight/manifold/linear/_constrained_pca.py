@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sidelight._fit.parameters import Auto, NonNegative, estimator
+from sidelight._fit.parameters import Auto, FiniteNonNegative, estimator
 from sidelight._fit.scatter import RANK_TOLERANCE, pair_scatter
 from sidelight._warn import warn
 from sidelight._words import setting
@@ -38,7 +38,7 @@ class ConstrainedPCA(_LinearProjection):
 
     Parameters
     ----------
-    penalty : float >= 0 or tuple or "auto", default="auto"
+    penalty : float >= 0, finite or tuple or "auto", default="auto"
         Weight of the mean squared length of the constrained pairs against the variance of the
         rows: one for both kinds, or a pair (must-links, cannot-links). "auto" is 1 for both; the
         paper has (20, 1).
@@ -65,7 +65,7 @@ class ConstrainedPCA(_LinearProjection):
     """
 
     _: KW_ONLY
-    penalty: NonNegative | tuple[float, float] | Auto = "auto"
+    penalty: FiniteNonNegative | tuple[FiniteNonNegative, FiniteNonNegative] | Auto = "auto"
 
     _own_tags = own_tags(
         summary="principal components that keep apart what is known to be apart",

@@ -138,7 +138,7 @@ class _DiscriminativeBase(GaussianBase):
     sharpness: Sequence[FinitePositive] = (0.25, 1.0, 4.0)
     inverse_temperature: Sequence[FinitePositive] = (1.0,)
     tol: NonNegative = 1e-4
-    reg_covar: NonNegative = 1e-6
+    reg_covar: FiniteNonNegative = 1e-6
     max_iter: Count = 500
     n_init: Restarts = 5
     means_init: ArrayLike | None = None

@@ -43,7 +43,7 @@ class DiscriminativeMixture(_DiscriminativeBase):
     covariance_type : {"tied", "full", "diag"}, default="tied"
         One covariance for all components, as in the source (the cheapest: one product of the rows
         with a (d, k) matrix per evaluation), one each, or variances each.
-    reg_covar : float >= 0, default=1e-06
+    reg_covar : float >= 0, finite, default=1e-06
         Added to the variances.
 
     Attributes

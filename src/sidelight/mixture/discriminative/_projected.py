@@ -41,7 +41,7 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
     ----------
     n_directions : int >= 1, default=2
         Number of directions; at most that of the features.
-    reg_covar : float >= 0, default=1e-06
+    reg_covar : float >= 0, finite, default=1e-06
         Added to the variances of the features before they are made white: directions without
         variance do not attract.
 

@@ -21,6 +21,7 @@ from scipy.linalg.lapack import dtrtri
 from sidelight._fit.parameters import (
     ArrayLike,
     Count,
+    FiniteNonNegative,
     NonNegative,
     Restarts,
     Seed,
@@ -490,7 +491,7 @@ class GaussianEMBase(GaussianBase):
     _: KW_ONLY
     covariance_type: CovarianceType = "full"
     tol: NonNegative = 1e-5
-    reg_covar: NonNegative = 1e-6
+    reg_covar: FiniteNonNegative = 1e-6
     max_iter: Count = 200
     n_init: Restarts = 1
     init_params: StartName = "kmeans"

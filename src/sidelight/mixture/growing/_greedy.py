@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sidelight._fit.lowest import lowest
 from sidelight._fit.parameters import (
     Count,
+    FiniteNonNegative,
     NonNegative,
     Restarts,
     Seed,
@@ -143,7 +144,7 @@ class GreedyMixture(GaussianBase):
     n_candidates: Count = 10
     covariance_type: Literal["full", "diag", "spherical"] = "full"
     tol: NonNegative = 1e-5
-    reg_covar: NonNegative = 1e-6
+    reg_covar: FiniteNonNegative = 1e-6
     max_iter: Count = 200
     n_init: Restarts = 1
     random_state: Seed = None

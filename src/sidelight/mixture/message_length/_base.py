@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sidelight._fit.checks import check_n_clusters
 from sidelight._fit.parameters import (
     Count,
+    FinitePositive,
     NonNegative,
-    Positive,
     Restarts,
     Seed,
     Verbosity,
@@ -62,7 +62,7 @@ class MessageLengthMixture(MixtureBase):
     _: KW_ONLY
     min_components: Count = 1
     tol: NonNegative = 1e-5
-    reg_covar: Positive = 1e-6
+    reg_covar: FinitePositive = 1e-6
     max_iter: Count = 500
     n_init: Restarts = 1
     random_state: Seed = None

@@ -66,7 +66,7 @@ class FeatureSaliencyMixture(MessageLengthMixture):
         Whether saliencies are changed in the end such that they separate the components, or known
         classes of them, apart as clearly as possible (sections 4.3.4 and 4.5.4), which raises their
         contrast. ``"auto"``: if there are labels of two classes or more.
-    reg_covar : float > 0, default=1e-06
+    reg_covar : float > 0, finite, default=1e-06
         Variances do not fall below this part of the variance of the feature.
 
     Attributes

@@ -42,7 +42,7 @@ class MMLMixture(MessageLengthMixture, GaussianBase):
     n_components : int >= 1 or None, default=None
         Number of components to start from, far more than there are clusters; 20 by
         default, or as many as there are rows.
-    reg_covar : float > 0, default=1e-06
+    reg_covar : float > 0, finite, default=1e-06
         Variances, in any direction, do not fall below this part of the mean variance of the data.
 
     Attributes

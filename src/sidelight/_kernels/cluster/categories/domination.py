@@ -137,8 +137,8 @@ def rank_categories(
     """Rank the candidates of every document by how many others they dominate, then by cosine.
 
     ``starts``, ``seeds``, ``weights`` are the seeds by column, ``row_starts``, ``row_words``,
-    ``row_weights`` by row. ``filed`` has the category that is to stand first, if it is not negative.
-    The last six arrays are filled: category, cosine, number of dominated
+    ``row_weights`` by row. ``filed`` has the category that is to stand first, where it is not
+    negative. The last six arrays are filled: category, cosine, number of dominated
     candidates, reason and telling words of every place, and the category of largest cosine.
     """
     most = categories.shape[1]
