@@ -15,7 +15,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 
 from experiments.harness import Section, Verdict, main
 from sidelight.exceptions import SidelightError
-from sidelight.privacy import Anonymizer
+from sidelight.privacy import Anonymizer, dispersion
 
 TITLE = "Tables in which every row is like k others"
 
@@ -51,10 +51,10 @@ def numbers_of_classes(ks: tuple[int, ...]) -> Section:
         for k in ks:
             free = Anonymizer(k, random_state=0).fit(X)
             bound = len(X) // k
-            rows.append([name, str(k), "auto", *_figures(free)])
+            rows.append([name, str(k), "auto", *_figures(free, X)])
             for c in sorted({max(1, round(bound * part)) for part in (0.1, 0.25, 0.5, 1.0)}):
                 fixed = Anonymizer(k, n_clusters=c, random_state=0).fit(X)
-                rows.append([name, str(k), str(c), *_figures(fixed)])
+                rows.append([name, str(k), str(c), *_figures(fixed, X)])
     return Section(
         "Dispersion against the number of classes",
         "c = auto chooses as many classes as k allows, by growth; a number is the most that may "
@@ -64,9 +64,9 @@ def numbers_of_classes(ks: tuple[int, ...]) -> Section:
     )
 
 
-def _figures(model: Any) -> list[str]:
-    loss = model.loss_
-    return [str(len(model.cluster_sizes_)), f"{loss['dispersion']:.1f}", f"{loss['ncp']:.4f}"]
+def _figures(model: Any, X: Any) -> list[str]:
+    lost = dispersion(X, model.published_)
+    return [str(len(model.cluster_sizes_)), f"{lost:.1f}", f"{model.loss_['ncp']:.4f}"]
 
 
 def diversities(ks: tuple[int, ...]) -> Section:
@@ -76,7 +76,7 @@ def diversities(ks: tuple[int, ...]) -> Section:
         data = SETS[name]()
         for k in ks:
             plain = Anonymizer(k, random_state=0).fit(data.data, sensitive=data.target)
-            rows.append([name, str(k), "none", "1", *_figures(plain), _closeness(plain)])
+            rows.append([name, str(k), "none", "1", *_figures(plain, data.data), _closeness(plain)])
             for model in MODELS:
                 for least in (2, 3):
                     rows.append([name, str(k), model, str(least), *_diverse(data, k, model, least)])
@@ -95,7 +95,7 @@ def _diverse(data: Any, k: int, model: str, least: int) -> list[str]:
         estimator.fit(data.data, sensitive=[f"class {one}" for one in data.target])
     except SidelightError:
         return ["impossible", "", "", ""]
-    return [*_figures(estimator), _closeness(estimator)]
+    return [*_figures(estimator, data.data), _closeness(estimator)]
 
 
 def _closeness(model: Any) -> str:

@@ -97,8 +97,9 @@ from .maps._som import check_map as check_map
 from .maps._som import grid_over_rows as grid_over_rows
 from .maps._som import map_cells as map_cells
 from .privacy._distributions import BARS as BARS
-from .privacy._distributions import before_and_after as before_and_after
 from .privacy._distributions import distribution_of as distribution_of
+from .privacy._distributions import is_single as is_single
+from .privacy._distributions import share_bars as share_bars
 from .privacy._distributions import width_text as width_text
 from .privacy._loss import loss_search as loss_search
 from .privacy._sizes import class_sizes as class_sizes

@@ -86,6 +86,8 @@ class Page:
         Command line that repeats the run.
     seconds : float or None
         Time of the fit.
+    shows_search : bool
+        Whether iterations and the objective are shown.
     preparation : sequence of (column, use, treatment)
         What became of the columns of the table.
     """
@@ -107,6 +109,7 @@ class Page:
     settings: Mapping[str, Any] | None = None
     command: str | None = None
     seconds: float | None = None
+    shows_search: bool = True
     preparation: Sequence[tuple[str, str, str]] = ()
 
     def html(self) -> str:
@@ -132,11 +135,8 @@ class Page:
         """Return what was run on how many rows, what came out, and how the search ended."""
         estimator, seconds = self.estimator, self.seconds
         facts = [("Method", type(estimator).__name__), (self.noun, f"{self.n_rows:,}"), *self.facts]
-        if (n_iter := getattr(estimator, "n_iter_", None)) is not None:
-            converged = getattr(estimator, "converged_", True)
-            facts.append(("Iterations", f"{n_iter:,}" + ("" if converged else ", not converged")))
-        if (objective := getattr(estimator, "objective_", None)) is not None:
-            facts.append(("Objective", format_number(float(objective))))
+        if self.shows_search:
+            facts += _search_facts(estimator)
         if seconds is not None:
             shown = f"{seconds:.2f} s" if seconds < 100 else f"{seconds:,.0f} s"
             facts.append(("Fitted in", shown))
@@ -159,6 +159,17 @@ class Page:
             card("Made with", terms(_versions()), size="narrow-half"),
             card("Command", command) if command else None,
         ]
+
+
+def _search_facts(estimator: Any) -> list[tuple[str, str]]:
+    """Return how the search of a method ended."""
+    facts = []
+    if (n_iter := getattr(estimator, "n_iter_", None)) is not None:
+        converged = getattr(estimator, "converged_", True)
+        facts.append(("Iterations", f"{n_iter:,}" + ("" if converged else ", not converged")))
+    if (objective := getattr(estimator, "objective_", None)) is not None:
+        facts.append(("Objective", format_number(float(objective))))
+    return facts
 
 
 def _columns_card(preparation: Sequence[tuple[str, str, str]]) -> Markup:

@@ -1,27 +1,26 @@
 """The page of a table to publish: the promise and the count, what was lost, what is not protected.
 
-The page may be published with the table: it holds no value of a single row, and no figure that is
-about fewer rows than the table publishes alike.
+The page may be published with the table: all of its figures can be computed from the table, so that
+none tells about a row what the table does not tell.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from markupsafe import Markup
 
 from sidelight._words import counted, format_number, listed
-from sidelight.io.inner import column_texts
 from sidelight.jobs.anonymize._words import LOSSES, MAX_NAME, promise_table, sensitive_table
 from sidelight.pictures.inner import (
     BARS,
-    before_and_after,
     class_sizes,
     distribution_of,
-    loss_search,
+    is_single,
     named_bars,
+    share_bars,
     shorten,
     svg_of,
     width_text,
@@ -69,12 +68,12 @@ def page(found: AnonymizeRun) -> Page:
     whoever made the table.
     """
     check = found.check
-    search = _search(found)
     return Page(
         estimator=found.estimator,
         n_rows=found.columns.n_rows,
         title=found.title,
         seconds=found.seconds,
+        shows_search=False,  # how often rows moved depends on values that are not published
         package=__package__,
         styles=["page.css"],
         sentence=(
@@ -92,11 +91,10 @@ def page(found: AnonymizeRun) -> Page:
         cards=[
             _promise(found),
             side(_roles(found.roles), _sizes(check)),
-            _losses(getattr(found.estimator, "loss_", {})),
+            _losses(found.losses),
             _column_losses(found.column_losses),
             _columns(found),
-            _sensitive(check, size="full" if search is None else "wide-half"),
-            search,
+            _sensitive(check),
             _spreads(found),
         ],
     )
@@ -159,7 +157,9 @@ def _losses(losses: Mapping[str, float]) -> Markup:
     return card("What was lost", text_table("", "", rows=rows), size="wide-half")
 
 
-def _column_losses(losses: Mapping[str, float]) -> Markup:
+def _column_losses(losses: Mapping[str, float]) -> Markup | None:
+    if not losses:  # of representatives
+        return None
     order = sorted(losses, key=lambda name: -losses[name])
     values = np.array([losses[name] for name in order])
     title = "Loss per quasi-identifier"
@@ -170,23 +170,22 @@ def _column_losses(losses: Mapping[str, float]) -> Markup:
     )
 
 
-def _columns(found: AnonymizeRun) -> Markup:
-    """Return how the columns look now, in figures over all rows."""
+def _columns(found: AnonymizeRun) -> Markup | None:
+    """Return how the published columns look, in figures over all of their rows."""
+    if not found.column_losses:
+        return None
     rows = []
     for name in found.columns.quasi.column_names:
-        original = found.columns.quasi.column(name)
         published = found.generalized.column(name).to_pylist()
-        before = set(column_texts(original))
+        kind, groups = found.columns.kind_of(name), found.groups_of(name)
         n = max(len(published), 1)
-        as_it_was = sum(text in before for text in published) / n
         rows.append(
             (
                 shorten(name, MAX_NAME),
                 f"{found.column_losses[name]:.1%}",
-                f"{as_it_was:.0%}",
+                f"{sum(is_single(text, kind, groups) for text in published) / n:.0%}",
                 f"{published.count(ANYTHING) / n:.0%}",
-                width_text(original, published),
-                f"{len(before):,}",
+                width_text(kind, published),
                 f"{len(set(published)):,}",
             )
         )
@@ -196,7 +195,6 @@ def _columns(found: AnonymizeRun) -> Markup:
         "Rows with a single value",
         "Rows with any value (*)",
         "Median width of the ranges",
-        "Values before",
         "Values published",
     )
     return table_card(
@@ -204,49 +202,32 @@ def _columns(found: AnonymizeRun) -> Markup:
     )
 
 
-def _sensitive(check: AnonymityCheck, size: str) -> Markup | None:
+def _sensitive(check: AnonymityCheck) -> Markup | None:
     if not check.sensitive:
         return None
     title = "Sensitive columns among rows that are alike"
-    return table_card(title, sensitive_table(check), T_CLOSENESS, scroll="scroll", size=size)
-
-
-def _search(found: AnonymizeRun) -> Markup | None:
-    """Return the loss of every number of classes that was tried."""
-    search: Mapping[str, Any] = getattr(found.estimator, "search_", None) or {}
-    if len(search.get("n_clusters", ())) < 2:
-        return None
-    numbers, losses = (np.asarray(search[name], np.float64) for name in ("n_clusters", "ncp"))
-    return figure(
-        "Loss against the number of classes",
-        loss_search(numbers, losses, found.check.n_classes),
-        "Fewer and larger classes tell less; more classes need not tell more, as each has to keep "
-        "the promise.",
-        size="narrow-half" if found.check.sensitive else "wide-half",
-    )
+    return table_card(title, sensitive_table(check), T_CLOSENESS, scroll="scroll")
 
 
 def _spreads(found: AnonymizeRun) -> Markup | None:
-    """Return the distributions of the columns as they were and as they are published."""
+    """Return the distributions of the published columns."""
     figures = []
     for number, name in enumerate(found.columns.quasi.column_names):
         published = found.generalized.column(name).to_pylist()
-        spread = distribution_of(name, found.columns.quasi.column(name), published, found.check.k)
+        spread = distribution_of(name, found.columns.kind_of(name), published)
         if spread is None:
             continue
-        text = "Above rows as they were, below as they are published."
+        text = ""
         if spread.elsewhere:
-            text += f" {spread.elsewhere:.0f}% are published as a set, a group or any value."
+            text = f"{spread.elsewhere:.0f}% are published as a set, a group or any value."
         head = html("<figcaption><h3>{}</h3></figcaption>", shorten(name, MAX_NAME))
-        drawn = Markup(svg_of(before_and_after(spread, number)))
-        figures.append(html("<figure>{}{}{}</figure>", head, drawn, note(text)))
+        drawn = Markup(svg_of(share_bars(spread, number)))
+        figures.append(html("<figure>{}{}{}</figure>", head, drawn, note(text) if text else ""))
     if not figures:
         return None
-    key = html(
-        '<p class="note spread-key"><i class="before"></i>as it was <i class="after"></i>as it is '
-        "published. A bar stands for at least {} rows: rarer values are merged with others. "
-        "Shares are rounded to whole per cent.</p>",
-        found.check.k,
+    key = note(
+        "A range counts for all bars that it covers, in equal parts. The rows as they were are not "
+        "shown: their bars would tell where in its range a value is."
     )
     shown = html('<div class="spreads">{}</div>', joined(figures))
-    return card("Distributions before and after", key, shown)
+    return card("Distributions of the published values", key, shown)

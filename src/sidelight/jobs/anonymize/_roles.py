@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -77,6 +77,16 @@ class Columns:
     def n_rows(self) -> int:
         """Number of rows."""
         return int(self.quasi.num_rows)
+
+    def kind_of(self, name: str) -> Literal["number", "date", "word"]:
+        """Return what a quasi-identifier holds, by its type."""
+        import pyarrow as pa
+
+        kind, types = self.quasi.column(name).type, pa.types
+        if types.is_date(kind) or types.is_timestamp(kind):
+            return "date"
+        numbers = (types.is_integer, types.is_floating, types.is_decimal)
+        return "number" if any(is_kind(kind) for is_kind in numbers) else "word"
 
     def sensitive_values(self) -> Any:
         """Sensitive columns with one spelling of every value; None where there are none."""
@@ -240,8 +250,12 @@ def _notes(columns: Columns, identifiers: Sequence[str]) -> Iterator[str]:
                 f"The column {name!r} is called like something that identifies people; if it does, "
                 f"put it into {worded('identifiers', '--identifiers')}."
             )
-    for name in columns.sensitive:
-        column = columns.beside.column(name)
+
+
+def notes_on_spelling(published: pa.Table, sensitive: Sequence[str]) -> Iterator[str]:
+    """Say where published values are different texts, but count as one."""
+    for name in sensitive:
+        column = published.column(name)
         values = folded_values(column)
         n_joined = len({*column_texts(column)} - {"", None}) - len({*values} - {None})
         if n_joined > 0 and not are_numbers(values):

@@ -32,27 +32,30 @@ from sidelight.jobs.anonymize._publish import (
     put_together,
 )
 from sidelight.jobs.anonymize._request import AnonymizeRequest
-from sidelight.jobs.anonymize._roles import Columns, check_roles, read_columns
-from sidelight.jobs.anonymize._warnings import warnings_about
-from sidelight.privacy import (
-    AnonymityCheck,
-    Hierarchy,
-    generalize,
-    normalized_certainty_penalty,
+from sidelight.jobs.anonymize._roles import (
+    Columns,
+    check_roles,
+    notes_on_spelling,
+    read_columns,
 )
+from sidelight.jobs.anonymize._warnings import warnings_about
+from sidelight.privacy import AnonymityCheck, Hierarchy
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 #: Fields of a request that are parameters of the methods.
 PARAMETERS = ("k", "l", "diversity", "c", "suppress")
+#: Decimals of losses.
+DIGITS = 4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AnonymizeRun(FittedRun):
     """A table that is as anonymous as it was asked to be, and ways to write it.
 
-    Nothing that it shows or writes holds values of single rows, but for the published table.
+    All that it shows or writes can be computed from the published table and the number of rows that
+    were left out.
 
     Attributes
     ----------
@@ -99,7 +102,8 @@ class AnonymizeRun(FittedRun):
     def notes(self) -> tuple[str, ...]:
         """Decisions made on the way, as sentences for the user."""
         ordered = "Rows are ordered by their published values, which hides their first order."
-        return (*self.columns.notes, ordered)
+        spelled = notes_on_spelling(self.published, self.columns.sensitive)
+        return (*self.columns.notes, *spelled, ordered)
 
     @property
     def n_suppressed(self) -> int:
@@ -121,18 +125,24 @@ class AnonymizeRun(FittedRun):
         """What the table does not protect, as sentences."""
         return warnings_about(self.published, self.check, self.roles["quasi"], self.columns.keep)
 
-    @cached_property
+    @property
+    def losses(self) -> dict[str, float]:
+        """What was lost, by measure; computed from the published table alone."""
+        return {name: round(value, DIGITS) for name, value in self.estimator.loss_.items()}
+
+    @property
     def column_losses(self) -> dict[str, float]:
-        """Share of its range that a published value leaves open, on average, by column."""
-        hierarchies = getattr(self.estimator, "hierarchies_", None) or {}
-        losses = {}
-        for name in self.columns.quasi.column_names:
-            own = {name: hierarchies[name]} if name in hierarchies else None
-            column = self.columns.quasi.select([name])
-            # Ranges also where a mean stands for them, which leaves as much open.
-            ranges = generalize(column, self.labels, hierarchies=own)
-            losses[name] = float(normalized_certainty_penalty(column, ranges, hierarchies=own))
-        return losses
+        """Share of its range that a published value leaves open, on average, by column.
+
+        Computed from the published table alone; none where representatives are published.
+        """
+        found = getattr(self.estimator, "column_losses_", {})
+        return {name: round(value, DIGITS) for name, value in found.items()}
+
+    def groups_of(self, name: str) -> set[str]:
+        """Return the groups of the hierarchy of a column."""
+        used = (getattr(self.estimator, "hierarchies_", None) or {}).get(name)
+        return set() if used is None else {*used.parents.values(), used.root}
 
     @property
     def generalized(self) -> pa.Table:
@@ -140,7 +150,7 @@ class AnonymizeRun(FittedRun):
         return self.estimator.published_
 
     def _own_facts(self) -> dict[str, Any]:
-        """Return what came out as plain values; none of them is of a single row."""
+        """Return what came out as plain values, computed from the published table."""
         check = self.check
         return {
             "n_published": check.n_rows,
@@ -148,7 +158,7 @@ class AnonymizeRun(FittedRun):
             **promise_facts(check),
             "n_classes": check.n_classes,
             "class_sizes": _quartiles(check.class_sizes),
-            "loss": dict(getattr(self.estimator, "loss_", {})),
+            "loss": self.losses,
             "column_losses": self.column_losses,
             "columns": self.roles,
             "warnings": self.warnings,

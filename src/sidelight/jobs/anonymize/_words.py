@@ -25,10 +25,6 @@ LOSSES = {
         "Share of the range of a column that a published value leaves open, on average: 0 if all "
         "are as they were, 1 if nothing is told.",
     ),
-    "dispersion": (
-        "Dispersion",
-        "Squared distances of the standardized rows to the means of their classes, added up.",
-    ),
     "discernibility": (
         "Discernibility",
         "Squared sizes of the classes, added up; a row that is left out counts as all rows.",
@@ -41,11 +37,9 @@ MAX_NAME = 60
 def words(found: AnonymizeRun) -> list[Told]:
     """Return promises, losses and limits of a table to publish."""
     left_out = f", {counted(found.n_suppressed, 'row')} left out" if found.n_suppressed else ""
-    losses = [
-        (name, value, LOSSES.get(name, ("", ""))[1])
-        for name, value in getattr(found.estimator, "loss_", {}).items()
-    ]
+    losses = [(name, value, LOSSES.get(name, ("", ""))[1]) for name, value in found.losses.items()]
     of_columns = sorted(found.column_losses.items(), key=lambda one: -one[1])
+    shares = [(name, f"{share:.1%}") for name, share in of_columns]
     where = "counted in the written file" if found.checked == "file" else "counted in memory"
     return [
         heading(
@@ -62,11 +56,7 @@ def words(found: AnonymizeRun) -> list[Told]:
             rows=[(name, format_number(value, 4), text) for name, value, text in losses],
             justify=("left", "right", "left"),
         ),
-        text_table(
-            "Quasi-identifier",
-            "Left open",
-            rows=[(name, f"{share:.1%}") for name, share in of_columns],
-        ),
+        *([text_table("Quasi-identifier", "Left open", rows=shares)] if shares else []),
         "What the table does not protect from:",
         *(f"  {line}" for line in found.warnings),
     ]

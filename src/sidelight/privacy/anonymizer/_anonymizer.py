@@ -45,16 +45,15 @@ from sidelight.privacy.anonymizer._conditions import (
     rows_to_remove,
 )
 from sidelight.privacy.anonymizer._encode import encode, encode_new, read_hierarchies
-from sidelight.privacy.anonymizer._measures import dispersion_of, penalties_of_texts
 from sidelight.privacy.anonymizer._partition import AnonymousClasses, RowClasses
 from sidelight.privacy.anonymizer._publish import (
     as_given,
     class_summaries,
     class_texts,
     classes_of,
-    different_texts,
     published_alike,
 )
+from sidelight.privacy.anonymizer._published_loss import shares_left_open
 from sidelight.privacy.anonymizer._recount import (
     check_published,
     closeness,
@@ -75,9 +74,10 @@ class Anonymizer(Clusterer):
     partitioned into classes, and every row is published with the ranges and sets of values of its
     class. Minimizes the normalized certainty penalty ``NCP = (1/nd) Σ_i Σ_j p_j(class of i)``,
     where ``p_j`` is the width of the published range of column ``j`` as a share of the range of
-    all rows; for a set of more than one category its number of categories as a share of all; for
-    a node of a hierarchy its leaves as a share of all leaves; and 1 for a suppressed row. Subject
-    to, for every class of rows that are *published alike*:
+    all published rows whose values are not far out, at most 1; for a set of more than one category
+    its number of categories as a share of all; for a node of a hierarchy its leaves as a share of
+    all leaves; and 1 for a suppressed row. Subject to, for every class of rows that are
+    *published alike*:
 
     - k-anonymity: it has at least ``k`` rows;
     - l-diversity, for every sensitive column with counts ``r_1 >= r_2 >= ... >= r_v`` of its values
@@ -124,12 +124,17 @@ class Anonymizer(Clusterer):
     cluster_sizes_ : ndarray of int, shape (n_clusters,)
         Number of rows of every class.
     loss_ : dict of str to float
-        Information lost by the published table: ``ncp``, the normalized certainty penalty in
-        [0, 1]; ``dispersion``, the sum of squared distances of the standardized and encoded rows
-        to the means of their classes, ``DISP`` of the book; ``discernibility``, the sum over
-        classes of their squared sizes, plus the number of rows for every suppressed row.
+        Information lost by the published table, computed from that table alone: ``ncp``, the mean
+        of ``column_losses_``, rows that were left out counting as lost (not for representatives);
+        ``discernibility``, the sum over classes of their squared sizes, plus the number of rows for
+        every suppressed row.
+    column_losses_ : dict of str to float
+        Mean share of every column that its published values leave open, computed from these alone;
+        empty for representatives, which do not tell what they stand for.
     objective_ : float
-        NCP of the classes before published numbers were rounded outward; it was minimized.
+        NCP of the classes before published numbers were rounded outward; it was minimized. It is
+        computed from values that are not published, as are ``history_`` and ``search_``: do not
+        publish these.
     history_ : ndarray
         The same after the start and after every pass of refinement.
     t_closeness_ : dict of str to float
@@ -161,8 +166,12 @@ class Anonymizer(Clusterer):
     such pass. All rows of the table are needed in memory, and O(m) comparisons per row in blocks
     of m = 2,000 rows.
 
+    Rows that are left out are forgotten before the others are published: these are published as by
+    a fit without the former, and ranges, categories and losses are of these alone.
+
     The guarantee is about the columns of ``X``, and about ``published_`` alone. A fitted model
-    holds the values that occur and the exact ranges of the classes: do not publish it.
+    holds the values that occur and the exact ranges of the classes: do not publish it. ``loss_``,
+    ``column_losses_`` and ``summary()`` may be published with the table.
 
     References
     ----------
@@ -248,11 +257,12 @@ class Anonymizer(Clusterer):
         )
         check_sensitive(conditions)
         check_size(self.k, n_rows)
-        rng = check_random_state(self.random_state)
-        search = AnonymousClasses(encode(columns, self.hierarchies_), conditions)
-        found = self._search(search, rng)
-        texts = self._unite(search, found)
-        self._set_fitted_attributes(search, found, texts, X)
+        encode(columns, self.hierarchies_)  # whether the hierarchies hold all values
+        rows, search, found = self._search(columns, conditions)
+        texts = self._unite(search, found, n_rows)
+        self._set_fitted_attributes(search, found, texts, rows, n_rows)
+        published = [column[found.labels] for column in texts]
+        self.published_ = as_given(published, [column.name for column in columns], X, rows)
         self._compare_with(known)
         return self
 
@@ -292,28 +302,40 @@ class Anonymizer(Clusterer):
                 f"had {self.n_features_in_} features: {quoted(list(known))}."
             )
 
-    def _search(self, search: AnonymousClasses, rng: np.random.RandomState) -> RowClasses:
-        """Classes of all rows, and without those whose suppression lowers the loss."""
-        n_rows = search.encoded.n_rows
-        budget = int(self.suppress * n_rows + 1e-9)
-        gone = rows_to_remove(search.conditions, budget, rng)
-        check_size(self.k, n_rows - len(gone), len(gone))
-        rows = np.setdiff1d(np.arange(n_rows), gone)
-        n_clusters = None if self.n_clusters == "auto" else int(self.n_clusters)
+    def _search(
+        self, columns: list[Column], conditions: ClassConditions
+    ) -> tuple[IntArray, AnonymousClasses, RowClasses]:
+        """Choose the rows that are published, and find their classes.
+
+        Once rows are left out, they are forgotten: the others are published as if they were all.
+        """
+        n_rows = len(columns[0].codes)
+        rng = check_random_state(self.random_state)
         seed = rng.randint(np.iinfo(np.int32).max)
+        budget = int(self.suppress * n_rows + 1e-9)
+        gone = rows_to_remove(conditions, budget, rng)
+        check_size(self.k, n_rows - len(gone), len(gone))
+        n_clusters = None if self.n_clusters == "auto" else int(self.n_clusters)
 
-        def run(rows: IntArray) -> RowClasses:
-            return search.run(rows, n_clusters, np.random.RandomState(seed), self.verbose)
+        def run(rows: IntArray) -> tuple[IntArray, AnonymousClasses, RowClasses]:
+            mine, rule = columns, conditions
+            if len(rows) < n_rows:
+                mine, rule = [column.only(rows) for column in columns], conditions.only(rows)
+            search = AnonymousClasses(encode(mine, self.hierarchies_), rule)
+            found = search.run(n_clusters, np.random.RandomState(seed), self.verbose)
+            found.history = [_with_lost(loss, len(rows), n_rows) for loss in found.history]
+            return rows, search, found
 
-        found = run(rows)
-        fewer = search.without_outliers(found.labels, budget - len(gone))
-        if len(fewer) < len(rows):
-            other = run(fewer)
-            found = other if other.history[-1] < found.history[-1] else found
-        self.search_ = search.curve(rows, np.random.RandomState(seed))
-        return found
+        best = run(np.setdiff1d(np.arange(n_rows), gone))
+        rows, search, found = best
+        out = search.outliers(found.labels, budget - len(gone))
+        if len(out):
+            other = run(np.delete(rows, out))
+            best = other if other[-1].history[-1] < found.history[-1] else best
+        self.search_ = best[1].curve(np.random.RandomState(seed))
+        return best
 
-    def _unite(self, search: AnonymousClasses, found: RowClasses) -> list[Array]:
+    def _unite(self, search: AnonymousClasses, found: RowClasses, n_rows: int) -> list[Array]:
         """Unite classes that are published alike, and those of them that are not valid then.
 
         Returns the texts of the classes; labels of ``found`` become those of what is published.
@@ -331,60 +353,72 @@ class Anonymizer(Clusterer):
                     f"No partition into classes with {self.diversity} diversity l={self.l} was "
                     "found; lower l, or choose another model."
                 )
-            found.history[-1] = search.loss(found.labels)
+            loss, n_kept = search.loss(found.labels), len(found.labels)
+            found.history[-1] = _with_lost(loss, n_kept, n_rows)
 
     def _set_fitted_attributes(
-        self, search: AnonymousClasses, found: RowClasses, texts: list[Array], X: Any
+        self,
+        search: AnonymousClasses,
+        found: RowClasses,
+        texts: list[Array],
+        rows: IntArray,
+        n_rows: int,
     ) -> None:
-        labels, conditions = found.labels, search.conditions
-        rows = np.flatnonzero(labels >= 0)
-        columns = search.encoded.columns
-        published = [column[labels[rows]] for column in texts]
+        conditions, columns = search.conditions, search.encoded.columns
+        published = [column[found.labels] for column in texts]
         # From here on, only the published texts decide which rows are alike.
         classes = equivalence_classes(published)
         sizes = np.bincount(classes)
-        sensitive = [column.take(rows) for column in conditions.columns]
-        counts = [counts_of(column, classes) for column in sensitive]
+        counts = [counts_of(column, classes) for column in conditions.columns]
         check_published(sizes, counts, conditions)
-        self.labels_ = labels.astype(np.int32)
-        self.published_ = as_given(published, [column.name for column in columns], X, rows)
-        self.suppressed_ = np.flatnonzero(labels < 0)
+        self.labels_ = np.full(n_rows, -1, np.int32)
+        self.labels_[rows] = found.labels
+        self.suppressed_ = np.flatnonzero(self.labels_ < 0)
         self.n_suppressed_ = len(self.suppressed_)
         self.k_ = int(sizes.min())
         reached = [one.reached(self.diversity, self.c) for one in counts]
         self.l_ = round(min(reached, default=1.0), 9)  # entropies of equal counts are whole
-        self.t_closeness_ = {column.name: closeness(column, classes) for column in sensitive}
+        self.t_closeness_ = {
+            column.name: closeness(column, classes) for column in conditions.columns
+        }
         self.history_ = np.array(found.history)
         self.objective_ = float(found.history[-1])
         self.n_iter_ = len(found.history)
         self.converged_ = found.converged
-        self.loss_ = {
-            "ncp": self._published_loss(search, texts, np.bincount(labels[rows])),
-            "dispersion": dispersion_of([column.take(rows) for column in columns], classes),
-            "discernibility": float(
-                (sizes.astype(np.float64) ** 2).sum() + self.n_suppressed_ * len(labels)
-            ),
-        }
+        suppressed = self.n_suppressed_ * n_rows
+        self.loss_ = {"discernibility": float((sizes.astype(np.float64) ** 2).sum() + suppressed)}
+        self.column_losses_ = {}
+        if self.generalize == "ranges":  # representatives do not tell what they stand for
+            self.column_losses_ = shares_left_open(columns, published, self.hierarchies_)
+            mean = float(np.mean([*self.column_losses_.values()]))
+            self.loss_ = {"ncp": _with_lost(mean, len(rows), n_rows), **self.loss_}
         known = self.search_["n_clusters"] < len(sizes)
         self.search_ = {
             "n_clusters": np.append(self.search_["n_clusters"][known], len(sizes)),
             "ncp": np.append(self.search_["ncp"][known], self.objective_),
         }
         self._encoded = search.encoded.without_rows()
-        self._summaries = class_summaries(search.encoded, classes_of(labels))
+        self._summaries = class_summaries(search.encoded, classes_of(found.labels))
 
-    def _published_loss(
-        self, search: AnonymousClasses, texts: list[Array], sizes: IntArray
-    ) -> float:
-        """NCP of the published table; of the classes where only representatives are published."""
-        if self.generalize == "representatives":
-            return self.objective_
-        total = 0.0
-        for column, of_column in zip(search.encoded.columns, texts, strict=True):
-            different, place = different_texts(of_column)
-            hierarchy = self.hierarchies_.get(column.name)
-            total += float(penalties_of_texts(column, different, hierarchy)[place] @ sizes)
-        return (total / len(texts) + self.n_suppressed_) / search.encoded.n_rows
+    def summary(self) -> str:
+        """Return five plain lines about the published table, and nothing about what is not in it.
+
+        Examples
+        --------
+        >>> from sidelight.privacy import Anonymizer
+        >>> print(Anonymizer(2, random_state=0).fit([[21.0], [24.0], [61.0], [63.0]]).summary())
+        Anonymizer: table in which every row is published like at least k - 1 others
+        Fitted to 4 rows of 1 feature.
+        The published values leave 0.0595 of their columns open (NCP).
+        2 clusters of 2 to 2 rows (median 2).
+        Uses conditions.
+        """
+        lines = super().summary().split("\n")
+        lines[2] = "The published values stand for more than they tell (representatives)."
+        if "ncp" in self.loss_:
+            share = f"{self.loss_['ncp']:.4f}"
+            lines[2] = f"The published values leave {share} of their columns open (NCP)."
+        return "\n".join(lines)
 
     def publish(self) -> Any:
         """Return ``published_``: the generalized rows of the fit, without suppressed rows."""
@@ -415,6 +449,11 @@ class Anonymizer(Clusterer):
 
     def _n_clusters_found(self) -> int:
         return int(self.labels_.max()) + 1
+
+
+def _with_lost(loss: float, n_kept: int, n_rows: int) -> float:
+    """Mean loss of all rows, if the rows that are not kept are lost entirely."""
+    return (loss * n_kept + n_rows - n_kept) / n_rows
 
 
 def _has_texts(X: Any) -> bool:

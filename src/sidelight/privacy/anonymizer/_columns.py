@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -33,6 +33,8 @@ class Column:
         The different values in increasing order: numbers, ``datetime64``, or texts.
     zone : str
         Ending of published moments, ``Z`` for those with a time zone, which are in UTC.
+    center : tuple of int
+        Positions among ``values`` of the first and the last one that is not far out.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Column:
     codes: IntArray
     values: Array
     zone: str = ""
+    center: tuple[int, int] = (0, -1)
 
     @property
     def n_missing(self) -> int:
@@ -58,12 +61,27 @@ class Column:
 
     @cached_property
     def positions(self) -> FloatArray:
-        """Places of the different values on the range of the column, from 0 to 1."""
-        return places_of(self.values, self.values)
+        """Places of the different values; see :func:`places_of`."""
+        return places_of(self.values, self)
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """Places of the different values on the whole range of the column, from 0 to 1."""
+        if not len(self.values) or self.values[0] == self.values[-1]:
+            return np.zeros(len(self.values))
+        return _shares_of_range(self.values, self.values)
 
     def take(self, rows: IntArray) -> Column:
         """The column of some rows, with the values of all."""
-        return Column(self.name, self.kind, self.codes[rows], self.values, self.zone)
+        return replace(self, codes=self.codes[rows])
+
+    def only(self, rows: IntArray) -> Column:
+        """The column as if there were no other rows: nothing of the values of these is left."""
+        codes = self.codes[rows]
+        known = codes >= 0
+        kept, codes[known] = np.unique(codes[known], return_inverse=True)
+        made = Column(self.name, self.kind, codes, self.values[kept], self.zone)
+        return with_center(made) if self.is_ordered else made
 
     def texts(self) -> list[str]:
         """The different values as texts, as a hierarchy of values names them."""
@@ -72,10 +90,74 @@ class Column:
         return [str(value) for value in self.values.tolist()]
 
 
-def places_of(values: Array, on: Array) -> FloatArray:
-    """Places of ordered values on the range of others, 0 for its least and 1 for its largest."""
+#: Values are far out that lie beyond the middle ones, all but this share of them on either side, by
+#: more than so many times the range of these.
+FAR_SHARE, FAR_TIMES = 0.1, 1.5
+
+
+def with_center(column: Column) -> Column:
+    """A column of ordered values, with its values that are not far out.
+
+    One value a thousand times as large as all others would leave no difference between these in
+    shares of the whole range. The middle is that of the rows and that of the different values: many
+    rows may share one value far out, such as a code for what is not known.
+    """
+    n_values = len(column.values)
+    if n_values < 3:
+        return column
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=n_values)
+    parts = as_numbers(column.values) / 8  # differences of large numbers may overflow
+    low, high = usual_range(parts, counts)
+    first = int(np.searchsorted(parts, low, side="left"))
+    last = int(np.searchsorted(parts, high, side="right")) - 1
+    return replace(column, center=(first, last)) if first < last else column
+
+
+def usual_range(values: FloatArray, counts: IntArray) -> tuple[float, float]:
+    """Bounds beyond which increasing values are far out, given how often each of them occurs."""
+    of_rows = _usual_range(values, counts)
+    of_values = _usual_range(values, np.ones(len(values), np.int64))
+    low, high = max(of_rows[0], of_values[0]), min(of_rows[1], of_values[1])
+    return (low, high) if low < high else of_values
+
+
+def _usual_range(values: FloatArray, counts: IntArray) -> tuple[float, float]:
+    upto = np.cumsum(counts)
+    n_out = int(FAR_SHARE * upto[-1])
+    first = values[np.searchsorted(upto, n_out, side="right")]
+    last = values[np.searchsorted(upto, upto[-1] - n_out, side="left")]
+    if first == last:  # most rows have one value
+        return -np.inf, np.inf
+    width = FAR_TIMES * (last - first)
+    return float(first - width), float(last + width)
+
+
+def as_numbers(values: Array) -> FloatArray:
+    """Ordered values as floating-point numbers."""
+    if values.dtype.kind == "M":
+        values = values.astype(np.int64)
+    return values.astype(np.float64)
+
+
+def places_of(values: Array, column: Column) -> FloatArray:
+    """Places of ordered values on a column: 0 and 1 are the ends of what is not far out.
+
+    Beyond these, places grow by logarithms: 1 + log(1 + x) for a value that is ``x`` of such ranges
+    above the upper end.
+    """
+    on = column.values[list(column.center)] if len(column.values) else column.values
     if not len(on) or on[0] == on[-1]:
         return np.zeros(len(values))
+    share = _shares_of_range(values, on)
+    beyond = np.log1p(np.clip(np.maximum(-share, share - 1), 0.0, LARGEST))
+    return np.where(share < 0, -beyond, np.where(share > 1, 1 + beyond, share))
+
+
+#: Largest distance from a range, in ranges, so that no place is infinite.
+LARGEST = 1e300
+
+
+def _shares_of_range(values: Array, on: Array) -> FloatArray:
     if values.dtype.kind == "M":
         values, on = values.astype(np.int64), on.astype(np.int64)
     if values.dtype.kind in "iu" and on.dtype.kind in "iu" and len(values):
@@ -88,7 +170,8 @@ def places_of(values: Array, on: Array) -> FloatArray:
     width = float(on[-1]) / 2 - first
     if width == 0.0:  # integers that are equal as floating-point numbers
         return np.zeros(len(values))
-    return (half - first) / width
+    with np.errstate(over="ignore"):  # far beyond a narrow range
+        return (half - first) / width
 
 
 def read_columns(X: Any) -> tuple[list[Column], Source]:
@@ -163,14 +246,14 @@ def _number_column(name: str, numbers: Array) -> Column:
     known = ~np.isnan(numbers)
     codes = np.full(len(numbers), -1, np.int64)
     values, codes[known] = np.unique(numbers[known] + 0.0, return_inverse=True)  # -0.0 is 0.0
-    return Column(name, "number", codes, values)
+    return with_center(Column(name, "number", codes, values))
 
 
 def _integer_column(name: str, values: Any) -> Column:
     known = values.is_valid().to_numpy().astype(bool)
     codes = np.full(len(known), -1, np.int64)
     different, codes[known] = np.unique(values.drop_null().to_numpy(), return_inverse=True)
-    return Column(name, "number", codes, different)
+    return with_center(Column(name, "number", codes, different))
 
 
 def _date_column(name: str, values: Any) -> Column:
@@ -187,7 +270,7 @@ def _date_column(name: str, values: Any) -> Column:
     days = column.values.astype(f"datetime64[{unit}]")
     if unit != "D" and not zone and np.array_equal(days, days.astype("datetime64[D]")):
         days = days.astype("datetime64[D]")  # as data frames hold dates
-    return Column(name, "date", column.codes, days, zone)
+    return replace(column, kind="date", values=days, zone=zone)
 
 
 def check_no_identifiers(columns: list[Column], covered: Any, n_rows: int) -> None:

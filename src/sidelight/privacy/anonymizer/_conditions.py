@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,10 @@ class ClassConditions:
         Then the table as a whole has to, and every part of it can fall back to one class.
         """
         return self.model != "recursive-published"
+
+    def only(self, rows: IntArray) -> ClassConditions:
+        """The conditions as if there were no other rows."""
+        return replace(self, columns=[column.only(rows) for column in self.columns])
 
     def holds(self, counts: Array) -> bool:
         """Whether counts of the values of one sensitive column satisfy the model."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ from sidelight.io.inner import close_names
 from sidelight.privacy.anonymizer._columns import Column, places_of
 from sidelight.privacy.anonymizer._hierarchy import Hierarchy, Tree, as_hierarchy, tree_of
 
-#: Positions of new numbers beyond the range of the fit; a missing one is at 2.
-BEYOND = 0.9
+#: Positions of new numbers are so far beyond those of the fit at most.
+BEYOND = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,15 +125,16 @@ def encode(columns: list[Column], hierarchies: Mapping[str, Hierarchy]) -> Encod
 def encode_new(fitted: Encoded, columns: Sequence[Column]) -> tuple[Array, Array, Array]:
     """Numbers, categories and leaves of new rows, as those of a fit were encoded.
 
-    Numbers beyond the range of the fit are beyond [0, 1]; categories that did not occur have the
-    code -1, and values that a hierarchy does not have stand at its root.
+    Numbers beyond those of the fit are beyond their positions; categories that did not occur have
+    the code -1, and values that a hierarchy does not have stand at its root.
     """
     n_rows = len(columns[0].codes)
     num = np.empty((n_rows, len(fitted.numeric)))
     for j, place in enumerate(fitted.numeric):
-        mine = columns[place]
-        position = _places_on(mine, fitted.columns[place])
-        num[:, j] = np.append(np.clip(position, -BEYOND, 1 + BEYOND), MISSING)[mine.codes]
+        mine, known = columns[place], fitted.columns[place]
+        ends = known.positions[[0, -1]] if len(known.values) else np.zeros(2)
+        position = np.clip(_places_on(mine, known), ends[0] - BEYOND, ends[1] + BEYOND)
+        num[:, j] = np.append(position, MISSING)[mine.codes]
     cat = np.empty((n_rows, len(fitted.categorical)), np.int32)
     for j, place in enumerate(fitted.categorical):
         known = fitted.columns[place]
@@ -156,10 +157,10 @@ def _places_on(mine: Column, known: Column) -> FloatArray:
                 "something else now."
             )
         return np.zeros(0)
-    values, on = mine.values, known.values
+    values, on = mine.values, known
     if mine.kind == "date":
-        unit = np.promote_types(values.dtype, on.dtype)
-        values, on = values.astype(unit), on.astype(unit)
+        unit = np.promote_types(values.dtype, known.values.dtype)
+        values, on = values.astype(unit), replace(known, values=known.values.astype(unit))
     return places_of(values, on)
 
 

@@ -280,12 +280,7 @@ def tree_of(hierarchy: Hierarchy, column: Column) -> Tree:
     SidelightError
         If a value is not in the hierarchy.
     """
-    nodes = {hierarchy.root: 0}
-    for name in hierarchy.parents:
-        nodes.setdefault(name, len(nodes))
-    parent = [0] * len(nodes)
-    for child, above in hierarchy.parents.items():
-        parent[nodes[child]] = nodes[above]
+    nodes, parent = _nodes_of(hierarchy)
     names = list(nodes)
     open_ = _shares(hierarchy, nodes, parent)
     if hierarchy.bounds:
@@ -315,6 +310,23 @@ def tree_of(hierarchy: Hierarchy, column: Column) -> Tree:
         np.array(open_),
         names,
     )
+
+
+def shares_of(hierarchy: Hierarchy) -> dict[str, float]:
+    """Share of the column that every value and group leaves open."""
+    nodes, parent = _nodes_of(hierarchy)
+    return dict(zip(nodes, _shares(hierarchy, nodes, parent), strict=True))
+
+
+def _nodes_of(hierarchy: Hierarchy) -> tuple[dict[str, int], list[int]]:
+    """Numbers of all values and groups, the root first, and the parent of each."""
+    nodes = {hierarchy.root: 0}
+    for name in hierarchy.parents:
+        nodes.setdefault(name, len(nodes))
+    parent = [0] * len(nodes)
+    for child, above in hierarchy.parents.items():
+        parent[nodes[child]] = nodes[above]
+    return nodes, parent
 
 
 def _shares(hierarchy: Hierarchy, nodes: Mapping[str, int], parent: Sequence[int]) -> list[float]:

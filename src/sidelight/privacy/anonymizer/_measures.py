@@ -32,9 +32,10 @@ def normalized_certainty_penalty(
     """Mean share of the range of a column that a published value leaves open, in [0, 1].
 
     ``NCP = (1/nd) Σ_i Σ_j p_ij`` with the width of a published range as a share of the range of
-    the column, the number of categories of a set as a share of all (0 for a single one), or the
-    leaves below a node of a hierarchy as a share of all leaves (0 for a leaf). Rows that are not
-    published count 1. Read more in the :doc:`user guide </privacy/anonymizer>`.
+    the column, at most 1; the number of categories of a set as a share of all (0 for a single one);
+    or the leaves below a node of a hierarchy as a share of all leaves (0 for a leaf). Rows that are
+    not published count 1. The range is that of values that are not far out: within 1.5 times the
+    range of the middle 80 % around it. Read more in the :doc:`user guide </privacy/anonymizer>`.
 
     Parameters
     ----------
@@ -214,8 +215,8 @@ class _RangePenalty:
             ends = np.array([end.astype(unit) for end in read_dates(text)])
         else:
             ends = np.array(read_range(text))
-        low, high = np.clip(places_of(ends, column.values), 0.0, 1.0)
-        return float(high - low)
+        low, high = np.clip(places_of(ends, column), *column.positions[[0, -1]])
+        return min(float(high - low), 1.0)
 
 
 def dispersion_of(columns: list[Column], classes: IntArray) -> float:
@@ -225,7 +226,7 @@ def dispersion_of(columns: list[Column], classes: IntArray) -> float:
     for column in columns:
         missing = column.codes < 0
         if column.is_ordered:
-            total += _within(np.append(column.positions, np.nan)[column.codes], classes, sizes)
+            total += _within(np.append(column.shares, np.nan)[column.codes], classes, sizes)
             if missing.any():
                 share = np.bincount(classes, missing) / sizes
                 total += float((sizes * share * (1 - share)).sum())

@@ -47,10 +47,9 @@ class RowClasses:
     Attributes
     ----------
     labels : ndarray of int
-        Class of every row, -1 for rows that do not take part.
+        Class of every row.
     history : list of float
-        Mean penalty per row after the start and after every pass, rows that do not take part
-        counting as lost.
+        Mean penalty per row after the start and after every pass.
     converged : bool
         Whether passes ended by themselves.
     """
@@ -89,21 +88,15 @@ class AnonymousClasses:
         return classes_penalty(self.columns, classes.members, classes.starts, seen)
 
     def loss(self, labels: IntArray) -> float:
-        """Mean penalty of all rows, in [0, 1]; rows without a class are lost."""
+        """Mean penalty of all rows, in [0, 1]."""
         classes = classes_of(labels)
-        total = float(self.penalties(classes) @ classes.sizes)
-        lost = len(labels) - len(classes.members)
-        return (total / self.n_columns + lost) / len(labels)
+        return float(self.penalties(classes) @ classes.sizes) / (self.n_columns * len(labels))
 
-    def run(
-        self, rows: IntArray, n_clusters: int | None, rng: np.random.RandomState, verbose: Any
-    ) -> RowClasses:
-        """Find classes of some rows.
+    def run(self, n_clusters: int | None, rng: np.random.RandomState, verbose: Any) -> RowClasses:
+        """Find classes of the rows, which together satisfy the conditions.
 
         Parameters
         ----------
-        rows : ndarray of int
-            Rows that take part; together they satisfy the conditions.
         n_clusters : int or None
             Largest number of classes; None for as many as the conditions allow.
         rng : RandomState
@@ -111,21 +104,22 @@ class AnonymousClasses:
         verbose : int or bool
             Whether to show a progress bar.
         """
-        labels = np.full(self.encoded.n_rows, -1, np.int64)
+        rows = np.arange(self.encoded.n_rows)
         if n_clusters is None or n_clusters >= len(rows) // self.conditions.k:
-            labels[rows] = self._grown(rows)
+            labels = self._grown(rows)
         else:
-            labels[rows] = self._split(rows, n_clusters)[0]
+            labels = self._split(rows, n_clusters)[0]
         found = RowClasses(labels, [self.loss(labels)])
         with fit_progress("Anonymizer", MAX_PASSES, verbose=verbose) as progress:
-            progress.step(found.history[-1])
+            progress.step()  # its loss is of values that are not published
             found.converged = self._refine(found, rng, progress)
         if progress.interrupted:
             found.converged = False
         return found
 
-    def curve(self, rows: IntArray, rng: np.random.RandomState) -> dict[str, Array]:
+    def curve(self, rng: np.random.RandomState) -> dict[str, Array]:
         """Loss against the number of classes, by splits of the rows or of a sample of them."""
+        rows = np.arange(self.encoded.n_rows)
         if len(rows) > CURVE_ROWS:
             rows = np.sort(rng.choice(rows, CURVE_ROWS, replace=False))
         _, losses = self._split(rows, CURVE_CLASSES)
@@ -134,12 +128,11 @@ class AnonymousClasses:
 
     def violating(self, labels: IntArray) -> Array:
         """Classes that do not satisfy the conditions."""
-        rows = np.flatnonzero(labels >= 0)
-        bad = np.bincount(labels[rows]) < self.conditions.k
+        bad = np.bincount(labels) < self.conditions.k
         if self.conditions.least > 1:
             rule = self.conditions
             for column in rule.columns:
-                counts = counts_of(column.take(rows), labels[rows])
+                counts = counts_of(column, labels)
                 bad |= counts.short_of(rule.model, rule.least, rule.c)
         return bad
 
@@ -166,28 +159,25 @@ class AnonymousClasses:
                 seen,
             )
             joined = np.where(labels == which, nearest, labels)
-            placed = joined >= 0
-            labels = np.full(len(labels), -1, np.int64)
-            labels[placed] = np.unique(joined[placed], return_inverse=True)[1]
+            labels = np.unique(joined, return_inverse=True)[1]
 
-    def without_outliers(self, labels: IntArray, budget: int) -> IntArray:
-        """Rows but for those without which the others of their class would lose less than they.
+    def outliers(self, labels: IntArray, budget: int) -> IntArray:
+        """Rows without which the others of their class would lose less than they.
 
-        At most ``budget`` rows are left out, those with the largest gain, and never so many that
-        the others do not satisfy the conditions.
+        At most ``budget`` rows, those with the largest gain, and none where the others would not
+        satisfy the conditions.
         """
         classes = classes_of(labels)
-        rows = np.sort(classes.members)
-        budget = min(budget, len(rows) - self.conditions.k)
+        none = np.zeros(0, np.int64)
+        budget = min(budget, len(labels) - self.conditions.k)
         if budget < 1:
-            return rows
+            return none
         seen = np.zeros(self.encoded.n_marks, np.int64)
         relief = reliefs(self.columns, classes.members, classes.starts, seen)
         gains = relief - self.n_columns
         worst = np.lexsort((classes.members, -gains))[:budget]
-        out = classes.members[worst[gains[worst] > 1e-9]]
-        fewer = np.setdiff1d(rows, out)
-        return fewer if self._is_diverse(fewer) else rows
+        out = np.sort(classes.members[worst[gains[worst] > 1e-9]])
+        return out if self._is_diverse(np.delete(np.arange(len(labels)), out)) else none
 
     def _grown(self, rows: IntArray) -> IntArray:
         """Labels of rows: blocks by top-down splits, and classes that grow within them."""
@@ -353,7 +343,7 @@ class AnonymousClasses:
             weights = rng.uniform(0.5, 1.5, self.n_columns) if number > 1 else self.equal_weights
             found.labels = self._pass(found.labels, weights)
             found.history.append(self.loss(found.labels))
-            progress.step(found.history[-1])
+            progress.step()  # its loss is of values that are not published
             before, now = found.history[-2:]
             if before - now <= MIN_SHARE * before:
                 return True

@@ -33,7 +33,7 @@ NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 RANGE = re.compile(rf"({NUMBER})(?:-({NUMBER}))?")
 
 #: Exact decimals are shown up to this many; beyond, numbers are rounded outward to a thousandth of
-#: the range of their column.
+#: the range of their column, but for its values that are far out.
 MAX_DECIMALS = 6
 DIGITS_OF_RANGE = 3
 #: Numbers from this size on are written with an exponent.
@@ -96,7 +96,8 @@ class NumberTexts:
             np.all(numbers == np.trunc(numbers)) and np.abs(numbers).max(initial=0.0) < LARGE
         )
         self.decimals = None if self.whole else _decimals(numbers)
-        width = float(numbers[-1] / 2 - numbers[0] / 2) if len(numbers) else 0.0
+        low, high = (numbers[list(column.center)] if len(numbers) else np.zeros(2)) / 2
+        width = float(high - low)
         exponent = math.floor(math.log10(width)) + 1 if width > 0 else 0
         self.unit = Decimal(1).scaleb(exponent - DIGITS_OF_RANGE)
 
@@ -348,9 +349,9 @@ def _most_frequent(column: Column, codes: IntArray, classes: RowsByClass) -> Arr
 
 
 def _means(column: Column, codes: IntArray, classes: RowsByClass, n_known: IntArray) -> Array:
-    """Means from the positions of the values, in the digits of the column."""
+    """Means from the places of the values on the whole range, in the digits of the column."""
     starts = classes.starts[:-1]
-    position = np.append(column.positions, 0.0)[codes]
+    position = np.append(column.shares, 0.0)[codes]
     mean = np.add.reduceat(position, starts) / n_known
     low, high = column.values[0], column.values[-1]
     if column.kind == "date":

@@ -1,9 +1,10 @@
 """Certainty penalty of a class: how much of each column its published values leave open.
 
-Columns are given as ``(num, cat, domain, tree, parent, depth, open)``: numbers as positions in
-[0, 1], :data:`MISSING` where there is none; categories as codes, with the number of categories of
-each column; and values of hierarchies as leaves of trees, of which ``parent`` and ``depth`` of all
-nodes are in one array each, as is the share ``open`` of a column that a node leaves open.
+Columns are given as ``(num, cat, domain, tree, parent, depth, open)``: numbers as positions, from 0
+to 1 but for those far out, :data:`MISSING` where there is none; categories as codes, with the
+number of categories of each column; and values of hierarchies as leaves of trees, of which
+``parent`` and ``depth`` of all nodes are in one array each, as is the share ``open`` of a column
+that a node leaves open.
 """
 
 from __future__ import annotations
@@ -15,15 +16,18 @@ import numpy as np
 from sidelight._kernels import kernel
 
 #: Position of a missing number, after all others.
-MISSING = 2.0
+MISSING = 1e4
 
 
 @kernel
 def span(low: float, high: float) -> float:
-    """Penalty of a range of positions; a range that mixes numbers and missing ones is open."""
-    if high >= 2.0:
-        return 0.0 if low >= 2.0 else 1.0
-    return high - low
+    """Penalty of a range of positions; a range that mixes numbers and missing ones is open.
+
+    A range as wide as all that is not far out leaves everything open.
+    """
+    if high >= MISSING:
+        return 0.0 if low >= MISSING else 1.0
+    return min(high - low, 1.0)
 
 
 @kernel
@@ -63,7 +67,7 @@ def penalty_of_rows(columns: Any, rows: Any, size: int, without: int, seen: Any)
     num, cat, domain, tree, parent, depth, open_ = columns
     total = 0.0
     for j in range(num.shape[1]):
-        low, high = 3.0, -1.0
+        low, high = np.inf, -np.inf
         for a in range(size):
             if a != without:
                 value = num[rows[a], j]

@@ -43,7 +43,7 @@ def _summarize(
     num, cat, domain, tree, parent, depth, open_ = columns
     total = 0.0
     for j in range(num.shape[1]):
-        low[j], high[j] = 3.0, -1.0
+        low[j], high[j] = np.inf, -np.inf
         for a in range(size):
             value = num[members[a], j]
             low[j] = min(low[j], value)
