@@ -1,4 +1,4 @@
-"""Pages on the screen of a phone: nothing is wider than it, and no id is broken letter by letter."""
+"""Pages on the screen of a phone: nothing is wider, and no id is broken letter by letter."""
 
 from __future__ import annotations
 
