@@ -35,8 +35,8 @@ CLASSES = {
     "manifold.SpectralEmbedding": "manifold.LaplacianEigenmap",
     "decomposition.KernelPCA": "manifold.KernelPCA",
     "semi_supervised.LabelPropagation": "semi_supervised.HarmonicClassifier",
-    "semi_supervised.LabelSpreading": "semi_supervised.LabelSpreading",
-    "semi_supervised.SelfTrainingClassifier": "semi_supervised.SelfTraining",
+    "semi_supervised.LabelSpreading": "semi_supervised.LabelSpreadingClassifier",
+    "semi_supervised.SelfTrainingClassifier": "semi_supervised.SelfTrainingClassifier",
 }
 SCORES = {
     "rand_score": evaluation.rand_index,
@@ -71,6 +71,16 @@ def _label_graph(given: dict[str, Any]) -> dict[str, Any]:
     return {"graph": kernel} | given
 
 
+def _heat_graph(given: dict[str, Any]) -> dict[str, Any]:
+    affinity, gamma = given.pop("affinity", "nearest_neighbors"), given.pop("gamma", None)
+    if affinity == "rbf":
+        heat = "auto" if gamma is None else 1 / (4 * gamma)
+        return {"graph": "full", "weights": "heat", "time": heat} | given
+    if affinity == "precomputed_nearest_neighbors":
+        return {"metric": "precomputed"} | given
+    return {"graph": "neighbors" if affinity == "nearest_neighbors" else affinity} | given
+
+
 def _neighborhood(given: dict[str, Any]) -> dict[str, Any]:
     if given.get("n_neighbors", 1) is None:  # theirs asks for one of both, here a radius wins
         del given["n_neighbors"]
@@ -93,6 +103,7 @@ VALUES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "semi_supervised.LabelPropagation": _label_graph,
     "semi_supervised.LabelSpreading": _label_graph,
     "manifold.Isomap": _neighborhood,
+    "manifold.SpectralEmbedding": _heat_graph,
     "decomposition.KernelPCA": _kernel,
 }
 
