@@ -51,12 +51,20 @@ def bottleneck(k: int, seed: int, **params: Any) -> Any:
 METHODS: dict[str, Callable[[int, int], Any]] = {
     "daCCIB": lambda k, seed: bottleneck(k, seed, variant="published"),
     "seqCCIB": lambda k, seed: bottleneck(k, seed, variant="published", method="sequential"),
-    "CondEns-kmeans": lambda k, seed: CondEns(k, n_init=1, random_state=seed),
+    "CondEns-kmeans": lambda k, seed: CondEns(k, variant="published", n_init=1, random_state=seed),
     "CondEns-EM": lambda k, seed: CondEns(
-        k, estimator=MultinomialMixture(k, n_init=1), n_init=1, random_state=seed
+        k,
+        variant="published",
+        estimator=MultinomialMixture(k, n_init=1),
+        n_init=1,
+        random_state=seed,
     ),
     "CondEns-IB": lambda k, seed: CondEns(
-        k, estimator=InformationBottleneck(k, n_init=1), n_init=1, random_state=seed
+        k,
+        variant="published",
+        estimator=InformationBottleneck(k, n_init=1),
+        n_init=1,
+        random_state=seed,
     ),
     "adjusted": lambda k, seed: bottleneck(k, seed),
 }
