@@ -128,14 +128,12 @@ class MMC(_MetricBase):
             for found in itertools.islice(search, self.max_iter):
                 history.append(found.objective)
                 progress.step(found.objective)
-        found, components = problem.finish(found)
-        history[-1] = found.objective
         self.history_ = np.array(history)
         self.objective_ = found.objective
         self.gap_ = relative_gap(found.duality_gap, found.objective)
         self.n_iter_ = len(history) - 1
         self.converged_ = found.is_within(self.tol)
-        self._set_map(components @ map_back, dtype)
+        self._set_map(problem.map_of(found) @ map_back, dtype)
         if not self.converged_ and not progress.interrupted:
             warn(
                 f"MMC stopped after {self.n_iter_} steps ({setting('max_iter', self.max_iter)}) "

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import linalg
@@ -80,6 +80,10 @@ class Cone(ABC):
         """Largest ``⟨G, B⟩`` over the cone with trace 1."""
 
     @abstractmethod
+    def root_of(self, weight: Array, axes: Array) -> Array:
+        """The root of these weights along these axes."""
+
+    @abstractmethod
     def split(self, root: Array, gradient: Array) -> tuple[Array, Array, Array]:
         """Weights of ``B`` and slopes of ``f`` along its axes, and the axes as columns."""
 
@@ -113,7 +117,7 @@ class Matrices(Cone):
         rest = -gradient
         ahead = rest
         square = float(np.sum(rest * rest))
-        enough = square * min(0.01, square**0.25) ** 2
+        enough = square * min(0.1, square**0.25) ** 2
         for _ in range(MAX_INNER):
             if square <= enough:
                 break
@@ -127,6 +131,9 @@ class Matrices(Cone):
 
     def largest(self, gradient: Array) -> float:
         return float(np.linalg.eigvalsh(gradient)[-1])
+
+    def root_of(self, weight: Array, axes: Array) -> Array:
+        return np.asarray(axes * np.sqrt(weight))
 
     def split(self, root: Array, gradient: Array) -> tuple[Array, Array, Array]:
         axes, scale, _ = np.linalg.svd(root)
@@ -167,6 +174,9 @@ class Diagonals(Cone):
 
     def largest(self, gradient: Array) -> float:
         return float(gradient.max())
+
+    def root_of(self, weight: Array, axes: Array) -> Array:
+        return np.sqrt(weight)
 
     def split(self, root: Array, gradient: Array) -> tuple[Array, Array, Array]:
         return root**2, gradient, np.eye(len(root))
@@ -227,28 +237,25 @@ class LengthProblem:
             here = here if moved is None else moved
             if decrement < NEAR:
                 barrier = max(FALL * barrier, SMALLEST_BARRIER * here.trace)
-            best = max(best, here, key=lambda point: point.scaled)
-            bound = min(bound, self._bound(here))
+            for point in (here, self._without_barrier(here)):
+                best = max(best, point, key=lambda point: point.scaled)
+                bound = min(bound, self._bound(point))
 
-    def finish(self, found: MetricStep) -> tuple[MetricStep, Array]:
-        """Return the best point and its map ``W``, ``W'W = B`` of trace 1.
+    def map_of(self, found: MetricStep) -> Array:
+        """``W`` with ``W'W = B`` of trace 1; directions of no weight are left out."""
+        weight, _, axes = self.cone.split(found.best.root, self._gradient(found.best))
+        kept = weight > ROUNDING * weight.max()
+        W = (axes[:, kept] * np.sqrt(weight[kept])).T
+        return np.asarray(W / np.linalg.norm(W))
 
-        Directions that only the barrier keeps are left out where the metric gets no worse.
+    def _without_barrier(self, point: _Point) -> _Point:
+        """The point without the directions that only the barrier keeps: often as good as the end.
+
+        Along each axis weight times slack is the barrier, so that one of both is small.
         """
-        weight, slope, axes = self.cone.split(found.best.root, self._gradient(found.best))
+        weight, slope, axes = self.cone.split(point.root, self._gradient(point))
         slack = (slope.max() - slope) / slope.max()
-        # Of each axis weight times slack is the barrier: one of both is small.
-        used = weight / weight.sum() > slack
-        for kept in (used, weight > ROUNDING * weight.max()):
-            W = (axes * np.sqrt(weight))[:, kept].T
-            W /= np.linalg.norm(W)
-            value = float(np.linalg.norm(self.z @ W.T, axis=1).sum())
-            if value >= -found.objective:
-                break
-        gained = value + found.objective
-        return replace(
-            found, objective=-value, duality_gap=max(found.duality_gap - gained, 0.0)
-        ), np.asarray(W)
+        return self._point(self.cone.root_of(weight * (weight / weight.sum() > slack), axes))
 
     def _start(self) -> _Point:
         """The identity, of the best length."""

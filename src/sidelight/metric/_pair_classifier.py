@@ -24,7 +24,7 @@ from sidelight.metric._threshold import Strategy, check_pair_labels, check_strat
 
 @estimator
 class PairClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Tell pairs of rows that belong together from pairs that do not, by a learned distance.
+    """Classify pairs of rows as together or apart by a learned distance.
 
     A sample is a pair, its class 1 where both rows belong together and -1 where they do not. The
     pairs are constraints for a metric learner; pairs within a threshold of the learned distance are
