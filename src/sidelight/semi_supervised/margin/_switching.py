@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import svds
+from scipy.sparse.linalg import LinearOperator, svds
 
 from sidelight._typing import Array, IntArray
 from sidelight.semi_supervised.margin._squared_hinge import (
@@ -44,6 +44,9 @@ FEW_SWITCHES = 1e-3
 
 #: Principal axes along which further searches begin, in both directions.
 N_AXES = 2
+
+#: Up to this many rows or columns all singular vectors are computed.
+DENSE_AXES = 10
 
 #: Share of the pairs that are switched at random where a search begins from the best so far.
 KICKED = 0.2
@@ -272,14 +275,22 @@ def _best_of_searches(
 
 def _axes(rows: Any) -> list[Array]:
     """Places of the rows along their principal axes, in both directions."""
+    mean = np.asarray(rows.mean(axis=0)).ravel()
     n_axes = min(N_AXES, *rows.shape)
-    if min(rows.shape) > 10:
+    if min(rows.shape) > DENSE_AXES:
+        centered = LinearOperator(
+            rows.shape,
+            matvec=lambda v: rows @ v.ravel() - mean @ v.ravel(),
+            rmatvec=lambda u: rows.T @ u.ravel() - mean * u.sum(),
+            dtype=np.float64,
+        )
         start = np.random.RandomState(0).uniform(0.5, 1.5, min(rows.shape))
-        axes = svds(rows, n_axes, v0=start)[2][::-1]
+        axes = svds(centered, n_axes, v0=start)[2][::-1]
     else:
         dense = rows.toarray() if sparse.issparse(rows) else rows
-        axes = np.linalg.svd(dense, full_matrices=False)[2][:n_axes]
-    along = [np.asarray(rows @ axis) for axis in axes]
+        axes = np.linalg.svd(dense - mean, full_matrices=False)[2][:n_axes]
+    signs = [np.sign(axis[np.argmax(np.abs(axis))]) or 1.0 for axis in axes]
+    along = [np.asarray(rows @ (sign * axis)) for sign, axis in zip(signs, axes, strict=True)]
     return [sign * one for one in along for sign in (1.0, -1.0)]
 
 
