@@ -20,6 +20,9 @@ from sidelight.semi_supervised.graph._parts import rows_without_label
 #: of labels says little about shares, and classes that are about equal are the better guess.
 PRIOR_LABELS = 10
 
+#: Labels are no random sample where chance explains their shares with this probability at most.
+SUSPICIOUS = 0.01
+
 #: Powers that probabilities may be raised to, of which cross-validation chooses.
 POWERS = np.array([0.7, 1.0, 1.5, 2.0, 3.0, 4.0])
 
@@ -53,7 +56,7 @@ def estimate_shares(values: Array, labels: IntArray) -> Array:
     wanted, mass = stated + PRIOR_LABELS, values.mean(axis=0)
     factors = np.divide(wanted / wanted.sum(), mass, out=np.ones(n_classes), where=mass > 0)
     chosen = np.bincount(np.argmax(values * factors, axis=1), minlength=n_classes)
-    if differ_by_more_than_chance(np.stack([stated, chosen])):
+    if differ_by_more_than_chance(np.stack([stated, chosen]), SUSPICIOUS):
         chosen = np.bincount(np.argmax(values, axis=1), minlength=n_classes)
     return np.asarray((chosen + 1) / (len(values) + n_classes))
 
