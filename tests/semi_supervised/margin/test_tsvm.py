@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -17,7 +18,12 @@ from sklearn.svm import SVC
 from sidelight.exceptions import SidelightError
 from sidelight.semi_supervised import TSVM
 from sidelight.semi_supervised.margin import _features
-from sidelight.semi_supervised.margin._squared_hinge import Plane, objective
+from sidelight.semi_supervised.margin._squared_hinge import (
+    Plane,
+    at_origin,
+    fit_squared_hinge,
+    objective,
+)
 from sidelight.semi_supervised.margin._switching import (
     expected_share,
     first_pseudo_labels,
@@ -225,6 +231,43 @@ def test_objective_falls_while_the_cost_stays():
     assert np.all(np.diff(found.history)[same_cost] <= 1e-9)
     assert found.converged
     assert len(pairs_to_switch(found.plane.values[labels < 0], found.signs[labels < 0])[0]) == 0
+
+
+def tiny(seed):
+    """Fourteen rows, four labeled, and costs."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, 14)
+    y[:2] = 0, 1
+    X = rng.normal(size=(14, 2)) + 1.2 * y[:, None]
+    costs = [(1.0, 1.0), (0.5, 0.2), (5.0, 2.0)][seed % 3]
+    return X, np.where(np.arange(14) < 4, y, -1), *costs
+
+
+def least_of_all_labelings(X, labels, C, C_unlabeled, n_positive):
+    costs = np.where(labels >= 0, C, C_unlabeled)
+    free = np.flatnonzero(labels < 0)
+    found = []
+    for chosen in combinations(free, n_positive):
+        signs = np.where(labels >= 0, 2.0 * labels - 1, -1.0)
+        signs[list(chosen)] = 1.0
+        rows = X - X.mean(axis=0)
+        plane = fit_squared_hinge(rows, signs, costs, at_origin(rows), "direct", 1e-8)
+        found.append(plane.objective)
+    return min(found)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_the_optimum_of_tiny_problems_is_found(seed):
+    X, labels, C, C_unlabeled = tiny(seed)
+    model = TSVM(C, C_unlabeled, class_shares=[0.7, 0.3], tol=1e-8).fit(X, labels)
+    least = least_of_all_labelings(X, labels, C, C_unlabeled, 3)
+    assert model.objective_ == pytest.approx(least, rel=1e-5)
+
+
+def test_more_searches_never_end_higher(blobs):
+    X, _, labels = blobs
+    found = [TSVM(n_init=number).fit(X, labels).objective_ for number in (1, 3, 5, 8)]
+    assert np.all(np.diff(found) <= 1e-9)
 
 
 def test_share_of_positive_pseudo_labels_stays(blobs):

@@ -75,10 +75,10 @@ class BalancedClassifier(Classifier):
         )
 
 
-def differ_by_more_than_chance(counts: Array) -> bool:
+def differ_by_more_than_chance(counts: Array, level: float = IMPROBABLE) -> bool:
     """Whether labels and predictions, counts of shape (2, n_classes), disagree on the shares."""
     counts = counts[:, counts.sum(axis=0) > 0]
     shares = counts / counts.sum(axis=1, keepdims=True)
     if np.abs(shares[1] - shares[0]).sum() / 2 < FAR_OFF:
         return False
-    return bool(chi2_contingency(counts).pvalue < IMPROBABLE)
+    return bool(chi2_contingency(counts).pvalue < level)

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from sidelight._typing import Array, IntArray
 from sidelight.semi_supervised._core._class_shares import differ_by_more_than_chance
+from sidelight.semi_supervised._core._held_out import held_out_labels
 from sidelight.semi_supervised.graph._harmonic_solve import (
     Dirichlet,
     solve_roughly,
@@ -19,9 +20,11 @@ from sidelight.semi_supervised.graph._parts import rows_without_label
 #: of labels says little about shares, and classes that are about equal are the better guess.
 PRIOR_LABELS = 10
 
-#: Powers that probabilities may be raised to, of which cross-validation chooses; how often.
+#: Labels are no random sample where chance explains their shares with this probability at most.
+SUSPICIOUS = 0.01
+
+#: Powers that probabilities may be raised to, of which cross-validation chooses.
 POWERS = np.array([0.7, 1.0, 1.5, 2.0, 3.0, 4.0])
-FOLDS = 5
 
 #: The power without any evidence, and the weight of that: the loss in units of a row's for a power
 #: that is ``e`` times another one.
@@ -53,7 +56,7 @@ def estimate_shares(values: Array, labels: IntArray) -> Array:
     wanted, mass = stated + PRIOR_LABELS, values.mean(axis=0)
     factors = np.divide(wanted / wanted.sum(), mass, out=np.ones(n_classes), where=mass > 0)
     chosen = np.bincount(np.argmax(values * factors, axis=1), minlength=n_classes)
-    if differ_by_more_than_chance(np.stack([stated, chosen])):
+    if differ_by_more_than_chance(np.stack([stated, chosen]), SUSPICIOUS):
         chosen = np.bincount(np.argmax(values, axis=1), minlength=n_classes)
     return np.asarray((chosen + 1) / (len(values) + n_classes))
 
@@ -100,7 +103,7 @@ def choose_power(
     returns the values of the unlabeled rows of a graph.
     """
     loss = PRIOR_WEIGHT * np.log(POWERS / USUAL_POWER) ** 2
-    for fewer, held_out in _folds(labels):
+    for fewer, held_out in held_out_labels(labels):
         lost = rows_without_label(W, fewer)[0]
         held_out = held_out[~lost[held_out]]
         rows = np.flatnonzero(~lost)
@@ -115,19 +118,3 @@ def choose_power(
             p = match_shares(values[some], shares, power, tol=1e-3)[0]
             loss[i] -= np.log(np.maximum(p[at, labels[held_out]], 1e-6)).sum()
     return float(POWERS[np.argmin(loss)])
-
-
-def _folds(labels: IntArray) -> list[tuple[IntArray, IntArray]]:
-    """Labels without those of a part of the rows, and these rows; every class keeps a label."""
-    labeled = np.flatnonzero(labels >= 0)
-    labeled = labeled[np.argsort(labels[labeled], kind="stable")]
-    counts = np.bincount(labels[labeled])
-    n_folds = min(FOLDS, len(labeled))
-    fold = np.where(counts[labels[labeled]] > 1, np.arange(len(labeled)) % n_folds, -1)
-    found = []
-    for number in range(n_folds):
-        held_out = labeled[fold == number]
-        fewer = labels.copy()
-        fewer[held_out] = -1
-        found.append((fewer, np.sort(held_out)))
-    return found

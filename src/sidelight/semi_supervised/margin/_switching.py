@@ -9,6 +9,10 @@ of opposite pseudo-labels with slacks ``ξ_m > 0``, ``ξ_l > 0``, ``ξ_m + ξ_l 
 the last cost until there are none. A switched row has slack ``max(0, 2 - ξ_m) < ξ_l``, so that
 every switch lowers the objective, for this loss as for the hinge; pairs of different rows do so
 independently.
+
+That ends in a local optimum. So further searches begin at the last cost with other pseudo-labels:
+the first and last rows along the principal axes, in both directions, then the best ones found so
+far with a fifth of the pairs switched at random. The lowest objective stays.
 """
 
 from __future__ import annotations
@@ -18,6 +22,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, svds
 
 from sidelight._typing import Array, IntArray
 from sidelight.semi_supervised.margin._squared_hinge import (
@@ -35,6 +41,18 @@ ROUGH = 1e-4
 
 #: Before the last cost, a stage ends when at most this share of the unlabeled rows is switched.
 FEW_SWITCHES = 1e-3
+
+#: Principal axes along which further searches begin, in both directions.
+N_AXES = 2
+
+#: Up to this many rows or columns all singular vectors are computed.
+DENSE_AXES = 10
+
+#: Share of the pairs that are switched at random where a search begins from the best so far.
+KICKED = 0.2
+
+#: An objective is lower if it is by this share: less may be rounding.
+LOWER = 1e-9
 
 #: Switches gain at least this much slack: less may be rounding.
 MIN_GAIN = 1e-9
@@ -140,6 +158,7 @@ def switch_labels(
     solver: Solver,
     tol: float,
     max_iter: int,
+    n_init: int = 1,
     step: Callable[[float], None] = lambda value: None,
 ) -> Switching:
     """Train a transductive SVM.
@@ -158,6 +177,8 @@ def switch_labels(
         As in :func:`fit_squared_hinge`; ``tol`` for the last cost.
     max_iter : int
         Most trainings at one cost.
+    n_init : int
+        Number of searches; the first is the published one.
     step : callable
         Called with the objective after every training.
     """
@@ -178,29 +199,99 @@ def switch_labels(
         return found
     n_labeled = len(given) - len(free)
     stages = stage_costs(FIRST_SHARE * cost * n_labeled / len(free), cost_unlabeled)
+    train = _Trainer(rows, given, cost, solver, tol, max_iter, step)
     for stage in stages:
-        costs = np.where(given != 0, cost, stage)
-        is_last = stage == stages[-1]
-        accuracy = max(ROUGH, tol)
+        train.settle(found, stage, is_last=stage == stages[-1])
+    return _best_of_searches(found, plane, train, cost_unlabeled, n_init)
+
+
+@dataclass(frozen=True)
+class _Trainer:
+    """What the trainings of all searches share."""
+
+    rows: Any
+    given: Array
+    cost: float
+    solver: Solver
+    tol: float
+    max_iter: int
+    step: Callable[[float], None]
+
+    def settle(self, found: Switching, stage: float, *, is_last: bool) -> None:
+        """Train at one cost ``C*`` and switch pairs, at the last one until there are none."""
+        free = np.flatnonzero(self.given == 0)
+        costs = np.where(self.given != 0, self.cost, stage)
+        plane, signs, accuracy = found.plane, found.signs, max(ROUGH, self.tol)
         found.converged = False
-        for _ in range(max_iter):
-            plane = fit_squared_hinge(rows, signs, costs, plane, solver, accuracy)
+        for _ in range(self.max_iter):
+            plane = fit_squared_hinge(self.rows, signs, costs, plane, self.solver, accuracy)
             positive, negative = pairs_to_switch(plane.values[free], signs[free])
             _record(found, plane, stage, len(positive))
-            step(plane.objective)
+            self.step(plane.objective)
             signs[free[positive]], signs[free[negative]] = -1.0, 1.0
             if not is_last and len(positive) <= FEW_SWITCHES * len(free):
                 break
-            if not len(positive) and accuracy == tol:
+            if not len(positive) and accuracy == self.tol:
                 found.converged = plane.converged
                 break
             if not len(positive):
-                accuracy = tol
-    if not found.converged:  # the last switch has not been trained on
-        plane = fit_squared_hinge(rows, signs, costs, plane, solver, tol)
-        _record(found, plane, stage, 0)
-    found.plane, found.signs, found.costs = plane, signs, costs
-    return found
+                accuracy = self.tol
+        if is_last and not found.converged:  # the last switch has not been trained on
+            plane = fit_squared_hinge(self.rows, signs, costs, plane, self.solver, self.tol)
+            _record(found, plane, stage, 0)
+        found.plane, found.signs, found.costs = plane, signs, costs
+
+
+def _best_of_searches(
+    best: Switching,
+    labeled: Plane,
+    train: _Trainer,
+    cost_unlabeled: float,
+    n_init: int,
+) -> Switching:
+    """Search from other pseudo-labels as well; ``labeled`` is the plane of the labeled rows."""
+    free = np.flatnonzero(train.given == 0)
+    n_positive = int(np.count_nonzero(best.signs[free] > 0))
+    rng = np.random.RandomState(0)
+    starts = [along[free] for along in _axes(train.rows)][: n_init - 1] if n_init > 1 else []
+    for number in range(n_init - 1):
+        signs = best.signs.copy()
+        if number < len(starts):
+            signs[free] = first_pseudo_labels(starts[number], n_positive)
+            plane = at_origin(train.rows)
+        else:
+            plane = best.plane
+            for sign in (1.0, -1.0):
+                side = free[best.signs[free] == sign]
+                n_kicked = max(1, int(KICKED * min(n_positive, len(free) - n_positive)))
+                signs[rng.choice(side, min(n_kicked, len(side)), replace=False)] = -sign
+        found = Switching(plane, signs, best.costs, share=best.share)
+        _record(found, labeled, 0.0, 0)
+        train.settle(found, cost_unlabeled, is_last=True)
+        if found.plane.objective < best.plane.objective * (1 - LOWER):
+            best = found
+    return best
+
+
+def _axes(rows: Any) -> list[Array]:
+    """Places of the rows along their principal axes, in both directions."""
+    mean = np.asarray(rows.mean(axis=0)).ravel()
+    n_axes = min(N_AXES, *rows.shape)
+    if min(rows.shape) > DENSE_AXES:
+        centered = LinearOperator(
+            rows.shape,
+            matvec=lambda v: rows @ v.ravel() - mean @ v.ravel(),
+            rmatvec=lambda u: rows.T @ u.ravel() - mean * u.sum(),
+            dtype=np.float64,
+        )
+        start = np.random.RandomState(0).uniform(0.5, 1.5, min(rows.shape))
+        axes = svds(centered, n_axes, v0=start)[2][::-1]
+    else:
+        dense = rows.toarray() if sparse.issparse(rows) else rows
+        axes = np.linalg.svd(dense - mean, full_matrices=False)[2][:n_axes]
+    signs = [np.sign(axis[np.argmax(np.abs(axis))]) or 1.0 for axis in axes]
+    along = [np.asarray(rows @ (sign * axis)) for sign, axis in zip(signs, axes, strict=True)]
+    return [sign * one for one in along for sign in (1.0, -1.0)]
 
 
 def _record(found: Switching, plane: Plane, cost: float, swaps: int) -> None:
