@@ -148,7 +148,7 @@ def test_new_rows_by_a_saved_model(data, run):
         assert facts["notes"] == ["Not used, since the model was fitted without: 'truth'."]
     explained = run("explain", "tsvm.skops", "new.csv")
     assert explained.code == 0
-    assert "Cluster 0 (ash)" in explained.out
+    assert "Class ash: " in explained.out
     assert "are the classes that the classifier gives" in explained.err
     mine = Path("mine.csv")
     mine.write_text("id,age\na,1\n")  # no file that a model made

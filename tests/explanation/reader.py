@@ -147,6 +147,8 @@ def share_of(what, columns):
         return there, ~missing(column)
     if found := re.fullmatch(rf"({_names(columns)}) = (.*)", condition):
         column = by_name[found.group(1)]
+        if column.kind == "number":
+            return column.values == float(found.group(2)), ~missing(column)
         levels = np.array([*column.levels, ""])  # the last one for rows without
         return levels[column.values] == found.group(2), ~missing(column)
     column = by_name[re.search(rf"({_names(columns)})", condition).group(1)]

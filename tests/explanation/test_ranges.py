@@ -82,6 +82,14 @@ def test_ranges_of_levels_in_order_are_named():
     assert first.text == "more often size is c to e (100% against 0%, only here)"
 
 
+def test_a_range_of_one_number_is_that_number():
+    rng = np.random.default_rng(9)
+    labels = rng.integers(0, 2, 300)
+    legs = number("legs", np.where(labels == 1, 2.0, rng.choice([0.0, 4.0], 300)))
+    profile = explain_clusters([legs], labels).clusters[1]
+    assert profile.traits[0].text == "more often legs = 2 (100% against 0%, only here)"
+
+
 def dates(rng, n, accept):
     """Days of four years that ``accept`` takes."""
     days = START + DAY * rng.integers(0, 4 * 365, 40 * n)

@@ -281,6 +281,9 @@ class RangeComparison(ShareComparison):
     def _level_name(self, cluster: int, level: int) -> str:
         first, last = self._ranges[cluster, level].tolist()
         values, units = self._distinct, self.units
+        alone = f"{values[first]:g}"
+        if first == last and units.kind == "number" and float(alone) == values[first]:
+            return f"{self.name} = {alone}"
         found = ValueInterval(self.name, units)
         if units.kind == "ordered":
             low, high = values[[first, last]].tolist()

@@ -33,8 +33,8 @@ FEWEST_OTHERS = 10
 MAX_VALUES = 50
 #: Tables with more aspects are not searched: all pairs are compared.
 MAX_ASPECTS = 2_000
-#: Pairs whose order is compared, the most alike first.
-MAX_PAIRS = 5_000
+#: Pairs whose order is compared, the most alike first, and the rows that are looked at first.
+MAX_PAIRS, FIRST_LOOK = 5_000, 100
 
 
 @dataclass(frozen=True)
@@ -119,20 +119,22 @@ def find_likeness(aspects: Sequence[Aspect]) -> list[Likeness]:
             aspects[first].values, aspects[second].values, correlations[first, second]
         ):
             same[first, second] = same[second, first] = True
-    return [_likeness(aspects, place, same[place], correlations[place]) for place in range(n)]
+    _, columns = np.unique([one.column for one in aspects], return_inverse=True)
+    return [
+        _likeness(aspects, place, columns, same[place], correlations[place]) for place in range(n)
+    ]
 
 
 def _likeness(
-    aspects: Sequence[Aspect], place: int, same: Array, correlations: FloatArray
+    aspects: Sequence[Aspect], place: int, columns: IntArray, same: Array, correlations: FloatArray
 ) -> Likeness:
-    own = aspects[place]
-    others = [aspects[other] for other in np.flatnonzero(same).tolist()]
-    others = [one for one in others if one.column != own.column]
+    """What is like one aspect, out of the parts of other columns."""
+    own, elsewhere = aspects[place], columns != columns[place]
+    others = [aspects[other] for other in np.flatnonzero(same & elsewhere).tolist()]
     weights = [own.weight, *(one.weight for one in others)]
-    share = max(weights) / sum(weights) if own.weight and sum(weights) else 1.0
+    share = max(weights) / sum(weights) if own.weight else 1.0
     if others:
         return Likeness(tuple(others), share)
-    elsewhere = np.array([one.column != own.column for one in aspects])
     likeness = np.where(elsewhere, np.abs(correlations), 0.0)
     nearest = int(np.argmax(likeness))
     if likeness[nearest] < LEAST_CORRELATION:
@@ -145,21 +147,38 @@ def _rank_correlations(aspects: Sequence[Aspect]) -> FloatArray:
 
     Ranks are those among the rows in which an aspect is known.
     """
-    ranks = np.zeros((len(aspects[0].values), len(aspects)))
-    known = np.zeros(ranks.shape)
-    for place, one in enumerate(aspects):
-        there = ~np.isnan(one.values)
-        if one.ordered and _varies(one.values[there]):
-            ranks[there, place] = _ranks(one.values[there])
-            known[there, place] = 1.0
+    found = np.zeros((len(aspects), len(aspects)))
+    there = [~np.isnan(one.values) for one in aspects]
+    places = [
+        place
+        for place, (one, known) in enumerate(zip(aspects, there, strict=True))
+        if one.ordered and _varies(one.values[known])
+    ]
+    if not places:
+        return found
+    known = np.column_stack([there[place] for place in places]).astype(np.float64)
+    ranks = np.zeros(known.shape)
+    for column, place in enumerate(places):
+        ranks[there[place], column] = _ranks(aspects[place].values[there[place]])
+    found[np.ix_(places, places)] = _correlations(ranks, known)
+    return found
+
+
+def _correlations(ranks: FloatArray, known: FloatArray) -> FloatArray:
+    """Correlations of columns of which 0 stands for the mean, and for what is not known."""
+    products = ranks.T @ ranks
+    if len(ranks) < FEWEST_ROWS:
+        return np.zeros(products.shape)
+    if known.all():
+        deviations = np.sqrt(np.diag(products))
+        return np.asarray(products / np.outer(deviations, deviations))
     counts = known.T @ known
     with np.errstate(divide="ignore", invalid="ignore"):
         means = ranks.T @ known / counts  # of the first aspect where the second is known too
         squares = (ranks**2).T @ known / counts - means**2
-        covariance = ranks.T @ ranks / counts - means * means.T
-        found = covariance / np.sqrt(squares * squares.T)
+        found = (products / counts - means * means.T) / np.sqrt(squares * squares.T)
     found[(counts < FEWEST_ROWS) | ~np.isfinite(found)] = 0.0
-    return found
+    return np.asarray(found)
 
 
 def _ranks(values: FloatArray) -> FloatArray:
@@ -179,9 +198,14 @@ def _varies(values: FloatArray) -> bool:
 
 def _in_one_order(first: FloatArray, second: FloatArray, correlation: float) -> bool:
     """Whether no two rows are in another order; in the reverse one for a negative correlation."""
-    known = ~(np.isnan(first) | np.isnan(second))
-    x, y = first[known], second[known] * np.sign(correlation)
-    return bool(np.all(np.diff(y[np.lexsort([y, x])]) >= 0))
+    sign = np.sign(correlation)
+    for some in (slice(FIRST_LOOK), slice(None)):  # few rows show that most pairs differ
+        x, y = first[some], sign * second[some]
+        known = ~(np.isnan(x) | np.isnan(y))
+        x, y = x[known], y[known]
+        if np.any(np.diff(y[np.lexsort([y, x])]) < 0):
+            return False
+    return True
 
 
 def _same_names(aspects: Sequence[Aspect]) -> Array:

@@ -24,7 +24,7 @@ def score_text(score: float, digits: int | None = None) -> str:
 
 
 def ranking_sentence(estimator: Any) -> str:
-    """Say which scores of a fitted selector are the best, and how many features have none.
+    """Sentence on which scores of a fitted selector are the best, and which features have none.
 
     The scores of a forward search are gains, in the order in which the features came in: a later
     one may gain more.

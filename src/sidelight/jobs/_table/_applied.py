@@ -177,17 +177,18 @@ def notes_on_assignment(model: Model, labels: Any, rows: Any) -> tuple[str, ...]
     tags = model.estimator.__sidelight_tags__()
     given = statements(model.knowledge) if tags.enforcement != "start" else []
     given += ["bounds on their sizes"] if "sizes" in tags.knowledge else []
+    noun, several = ("class", "classes") if model.kind == "classifier" else ("cluster", "clusters")
     found = model.given_by_fit(rows)
     if found is not None:
         n_others = int((found != labels).sum())
         others = f"{n_others:,} of these {counted(len(labels), 'row')}, which the model was fitted "
-        others += f"to, {'gets' if n_others == 1 else 'get'} another cluster here."
+        others += f"to, {'gets' if n_others == 1 else 'get'} another {noun} here."
     else:
         n_others = len(given)
-        others = "those that the model was fitted to can get another cluster here."
+        others = f"those that the model was fitted to can get another {noun} here."
     if not n_others:
         return ()
-    why = f"The clusters were found with {listed(given)}, but rows" if given else "Rows"
+    why = f"The {several} were found with {listed(given)}, but rows" if given else "Rows"
     return (f"{why} are assigned by their features alone: {others}",)
 
 
