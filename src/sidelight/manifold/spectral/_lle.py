@@ -46,9 +46,9 @@ class LocallyLinearEmbedding(_NeighborhoodEmbedding):
     distances: weights come from the directions of the neighbors, which a graph does not hold.
 
     Must-links add ``10 λ_d Σ w_ij ‖z_i - z_j‖²`` to the sum, with ``λ_d`` the last eigenvalue
-    without them. Cannot-linked rows are no neighbors, and neither are the ends of the edges between their
-    neighborhoods that :func:`sidelight.graphs.constrain_graph` cuts. With anchors the same sum is
-    minimized with these rows held where they are, and without the scale of the constraint.
+    without them. Cannot-linked rows are no neighbors, and neither are the ends of the edges between
+    their neighborhoods that :func:`sidelight.graphs.constrain_graph` cuts. With anchors the same
+    sum is minimized with these rows held where they are, and without the scale of the constraint.
 
     Parameters
     ----------
