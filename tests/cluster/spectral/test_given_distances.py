@@ -20,6 +20,7 @@ X, Y = make_blobs(120, centers=3, cluster_std=2.0, random_state=4)
 NEW = make_blobs(30, centers=3, cluster_std=2.0, random_state=5)[0]
 
 
+@pytest.mark.filterwarnings("ignore::sidelight.exceptions.UnusedKnowledge")
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.__name__)
 @pytest.mark.parametrize("dense", [True, False])
 def test_distances_give_the_clusters_of_the_rows(method: type, dense: bool) -> None:

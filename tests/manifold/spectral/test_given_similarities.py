@@ -91,7 +91,7 @@ def test_parts_without_similarities_between_them() -> None:
 @pytest.mark.parametrize(
     ("params", "X", "words"),
     [
-        ({"graph": "full"}, np.eye(4), "set weights=heat"),
+        ({"graph": "full"}, np.eye(4), "use weights=heat"),
         ({"graph": "precomputed", "metric": "precomputed"}, np.eye(4), "set one of them"),
         ({"graph": "precomputed"}, np.ones((4, 3)), "4 x 4 numbers"),
         ({"graph": "precomputed"}, -np.ones((4, 4)), "not negative"),

@@ -121,7 +121,7 @@ class LaplacianEigenmap(_NeighborhoodEmbedding):
         if self.graph == "full" and self.weights != "heat":
             raise SidelightError(
                 f"{setting('graph', 'full')} joins all rows, so that edges of one weight tell "
-                f"nothing; set {setting('weights', 'heat')}."
+                f"nothing; use {setting('weights', 'heat')}."
             )
         if self._takes_similarities and self.metric == "precomputed":
             raise SidelightError(
