@@ -64,11 +64,12 @@ def _similarity_graph(given: dict[str, Any]) -> dict[str, Any]:
 
 def _label_graph(given: dict[str, Any]) -> dict[str, Any]:
     kernel, gamma = given.pop("kernel", "rbf"), given.pop("gamma", 20)
+    graph: dict[str, Any] = {"graph": kernel}
     if kernel == "rbf":
-        return {"graph": "full", "sigma": _width(gamma)} | given
-    if kernel == "knn":
-        return {"graph": "neighbors", "weights": "connectivity", "n_neighbors": 7} | given
-    return {"graph": kernel} | given
+        graph = {"graph": "full", "sigma": _width(gamma)}
+    elif kernel == "knn":
+        graph = {"graph": "neighbors", "weights": "connectivity", "n_neighbors": 7}
+    return graph | {"class_shares": "free"} | given  # theirs takes no shares
 
 
 def _heat_graph(given: dict[str, Any]) -> dict[str, Any]:
