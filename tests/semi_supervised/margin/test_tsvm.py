@@ -174,6 +174,12 @@ def test_a_search_that_is_cut_short_is_told(blobs):
         assert TSVM().fit(X, labels).converged_
 
 
+def test_more_searches_never_end_higher(blobs):
+    X, _, labels = blobs
+    found = [TSVM(n_init=number).fit(X, labels).objective_ for number in (1, 3, 5, 8)]
+    assert np.all(np.diff(found) <= 1e-9)
+
+
 # --- what it is made of ---
 
 
@@ -262,12 +268,6 @@ def test_the_optimum_of_tiny_problems_is_found(seed):
     model = TSVM(C, C_unlabeled, class_shares=[0.7, 0.3], tol=1e-8).fit(X, labels)
     least = least_of_all_labelings(X, labels, C, C_unlabeled, 3)
     assert model.objective_ == pytest.approx(least, rel=1e-5)
-
-
-def test_more_searches_never_end_higher(blobs):
-    X, _, labels = blobs
-    found = [TSVM(n_init=number).fit(X, labels).objective_ for number in (1, 3, 5, 8)]
-    assert np.all(np.diff(found) <= 1e-9)
 
 
 def test_share_of_positive_pseudo_labels_stays(blobs):

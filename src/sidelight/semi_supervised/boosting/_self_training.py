@@ -66,7 +66,7 @@ class SelfTrainingClassifier(ProbabilisticClassifier):
     stop_reason_ : str
         Why self-training ended.
     n_iter_ : int
-        Number of rounds.
+        Number of rounds; 1 where all rows are labeled.
     converged_ : bool
         Whether no row was left to label, or none certain enough.
 
@@ -129,6 +129,7 @@ class SelfTrainingClassifier(ProbabilisticClassifier):
                 progress.step(float(np.count_nonzero(self._codes >= 0)))
         if progress.interrupted:
             self.stop_reason_ = self.stop_reason_ or INTERRUPTED
+        self.n_iter_ = max(self.n_iter_, 1)
         self.converged_ = self.stop_reason_ in (ALL_LABELED, NO_CHANGE)
         self.estimator_ = self._trained(scaled, seed)
         self._warn_if_nothing_was_labeled(labels)
