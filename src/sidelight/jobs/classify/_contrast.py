@@ -117,7 +117,7 @@ class Contrast:
         if judged.makes_no_difference:
             return f"{what} made no difference that shows."
         few = ": too few rows differ" if self.by_truth is not None else " with so few labels"
-        return f"{what}: no difference to the labels alone could be shown{few}."
+        return f"No difference to the labels alone could be shown{few}."
 
     def _evidence(self, judged: Any) -> str:
         n, right = len(judged.rows), _count(judged.accuracy.n_right)

@@ -129,9 +129,15 @@ class Judged:
 
     @property
     def chance(self) -> float:
-        """Probability that chance alone makes such a difference to the better baseline."""
+        """Probability that chance alone makes such a difference to the better baseline.
+
+        To be behind the better of two counts twice: it was picked as the better on the same rows.
+        """
+        n_compared = self.n_compared
+        if self.n_worse > self.n_better:
+            n_compared = max(n_compared, len(self.baselines))
         return chance_of_difference(
-            self.n_better, self.n_worse, factor=self.factor, n_compared=self.n_compared
+            self.n_better, self.n_worse, factor=self.factor, n_compared=n_compared
         )
 
     @property
