@@ -137,9 +137,11 @@ class Contrast:
         if judged.makes_no_difference:
             return f"{sentence}."
         which = "against the better of the two, " if len(others) > 1 else ""
+        n_compared = judged.n_compared
+        chosen = f", corrected for the choice out of {n_compared}" if n_compared > 1 else ""
         return (
             f"{sentence} ({which}{_count(judged.n_better)} better, {_count(judged.n_worse)} worse; "
-            f"p = {format_number(judged.chance, 2)})."
+            f"p = {format_number(judged.chance, 2)}{chosen})."
         )
 
     def facts(self) -> dict[str, Any]:

@@ -94,18 +94,21 @@ class Judged:
     @property
     def accuracy(self) -> Share:
         """Accuracy of the classifier."""
-        return self._share(self.found)
+        return self._share(self.found, self.n_compared)
 
     @property
     def accuracies(self) -> dict[str, Share]:
         """Accuracies of the baselines, by name."""
         return {
-            name: self._share(self.baselines[name]) for name in BASELINES if name in self.baselines
+            # Only the plain one was not chosen by its accuracy.
+            name: self._share(self.baselines[name], 1 if name == "plain" else self.n_compared)
+            for name in BASELINES
+            if name in self.baselines
         }
 
-    def _share(self, codes: IntArray) -> Share:
+    def _share(self, codes: IntArray, n_compared: int) -> Share:
         n_right = float((codes == self.known).sum()) / (len(codes) if codes.ndim > 1 else 1)
-        return Share(n_right, len(self.rows), self.factor, self.n_compared)
+        return Share(n_right, len(self.rows), self.factor, n_compared)
 
     @property
     def rival(self) -> str | None:
