@@ -3,7 +3,7 @@
 The baselines are the same method on the labels alone, and plain logistic regression of them. All
 are judged on the same rows: by repeated cross-validation on the labeled ones and, where the truth
 is known, by the true classes of the others. The verdict is about the better of the two baselines
-(:mod:`sidelight.evaluation._differences`).
+(:mod:`sidelight.evaluation.classes._differences`).
 """
 
 from __future__ import annotations
