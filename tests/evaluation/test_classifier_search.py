@@ -22,7 +22,7 @@ from tests.strategies import class_knowledge
 from sidelight import Constraints
 from sidelight.cluster import PCKMeans
 from sidelight.evaluation import ConstraintSearchCV, cross_validated_labels
-from sidelight.evaluation._label_folds import label_folds
+from sidelight.evaluation.classes._label_folds import label_folds
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric import RCA
 from sidelight.semi_supervised import HarmonicClassifier, MinCutClassifier

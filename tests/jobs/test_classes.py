@@ -264,7 +264,7 @@ def verdict_of(n_better, n_worse, *, rival="alone", by_truth=False, only_labels=
             1,
             {},
             "unclear",
-            "no difference to the labels alone could be shown with so few labels",
+            "No difference to the labels alone could be shown with so few labels",
         ),
         (2, 1, {"by_truth": True}, "unclear", "could be shown: too few rows differ. Of 20 rows"),
         (0, 0, {}, "unclear", "The pairs made no difference that shows."),
@@ -294,6 +294,8 @@ def test_help_is_better_than_the_better_of_both_baselines():
     assert both.rival == "plain"
     assert both.answer != "helped"
     assert both.facts()["compared_with"] == "plain"
+    # The better of two baselines was picked on the same rows: to be behind it counts twice.
+    assert both.chance == pytest.approx(4 * binom.cdf(0, 5, 0.5))
 
 
 def test_breast_cancer_by_stumps_is_not_sold_as_help():

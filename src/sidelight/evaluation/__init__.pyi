@@ -3,7 +3,6 @@ from ._coclustering import cocluster_information_loss as cocluster_information_l
 from ._coclustering import goodman_kruskal_tau as goodman_kruskal_tau
 from ._coclustering import jump_number as jump_number
 from ._constraints import constraint_satisfaction as constraint_satisfaction
-from ._cross_validated import cross_validated_labels as cross_validated_labels
 from ._dendrogram import DendrogramScores as DendrogramScores
 from ._dendrogram import dendrogram_scores as dendrogram_scores
 from ._information import adjusted_mutual_information as adjusted_mutual_information
@@ -24,5 +23,6 @@ from ._pairs import rand_index as rand_index
 from ._partition_scores import constrained_scores as constrained_scores
 from ._partition_scores import partition_scores as partition_scores
 from ._search import ConstraintSearchCV as ConstraintSearchCV
+from .classes import *
 from .comparison import *
 from .maps import *

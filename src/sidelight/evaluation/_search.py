@@ -28,20 +28,20 @@ from sidelight.evaluation._candidates import (
     set_seed,
     takes_constraints,
 )
-from sidelight.evaluation._class_fits import (
+from sidelight.evaluation._constraints import (
+    Satisfaction,
+    held_out_satisfaction,
+    satisfaction,
+)
+from sidelight.evaluation._scoreboard import Scoreboard
+from sidelight.evaluation.classes._class_fits import (
     ClassNames,
     check_takes_unlabeled,
     classes_of_rows,
     fit_classes,
     gives_classes,
 )
-from sidelight.evaluation._constraints import (
-    Satisfaction,
-    held_out_satisfaction,
-    satisfaction,
-)
-from sidelight.evaluation._label_folds import LabelFold, label_folds
-from sidelight.evaluation._scoreboard import Scoreboard
+from sidelight.evaluation.classes._label_folds import LabelFold, label_folds
 from sidelight.exceptions import SidelightError
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 The baselines are the same method on the labels alone, and plain logistic regression of them. All
 are judged on the same rows: by repeated cross-validation on the labeled ones and, where the truth
 is known, by the true classes of the others. The verdict is about the better of the two baselines
-(:mod:`sidelight.evaluation._differences`).
+(:mod:`sidelight.evaluation.classes._differences`).
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Contrast:
         if judged.makes_no_difference:
             return f"{what} made no difference that shows."
         few = ": too few rows differ" if self.by_truth is not None else " with so few labels"
-        return f"{what}: no difference to the labels alone could be shown{few}."
+        return f"No difference to the labels alone could be shown{few}."
 
     def _evidence(self, judged: Any) -> str:
         n, right = len(judged.rows), _count(judged.accuracy.n_right)
@@ -137,9 +137,11 @@ class Contrast:
         if judged.makes_no_difference:
             return f"{sentence}."
         which = "against the better of the two, " if len(others) > 1 else ""
+        n_compared = judged.n_compared
+        chosen = f", corrected for the choice out of {n_compared}" if n_compared > 1 else ""
         return (
             f"{sentence} ({which}{_count(judged.n_better)} better, {_count(judged.n_worse)} worse; "
-            f"p = {format_number(judged.chance, 2)})."
+            f"p = {format_number(judged.chance, 2)}{chosen})."
         )
 
     def facts(self) -> dict[str, Any]:

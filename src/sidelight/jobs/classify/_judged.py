@@ -94,18 +94,21 @@ class Judged:
     @property
     def accuracy(self) -> Share:
         """Accuracy of the classifier."""
-        return self._share(self.found)
+        return self._share(self.found, self.n_compared)
 
     @property
     def accuracies(self) -> dict[str, Share]:
         """Accuracies of the baselines, by name."""
         return {
-            name: self._share(self.baselines[name]) for name in BASELINES if name in self.baselines
+            # Only the plain one was not chosen by its accuracy.
+            name: self._share(self.baselines[name], 1 if name == "plain" else self.n_compared)
+            for name in BASELINES
+            if name in self.baselines
         }
 
-    def _share(self, codes: IntArray) -> Share:
+    def _share(self, codes: IntArray, n_compared: int) -> Share:
         n_right = float((codes == self.known).sum()) / (len(codes) if codes.ndim > 1 else 1)
-        return Share(n_right, len(self.rows), self.factor, self.n_compared)
+        return Share(n_right, len(self.rows), self.factor, n_compared)
 
     @property
     def rival(self) -> str | None:
@@ -129,9 +132,15 @@ class Judged:
 
     @property
     def chance(self) -> float:
-        """Probability that chance alone makes such a difference to the better baseline."""
+        """Probability that chance alone makes such a difference to the better baseline.
+
+        To be behind the better of two counts twice: it was picked as the better on the same rows.
+        """
+        n_compared = self.n_compared
+        if self.n_worse > self.n_better:
+            n_compared = max(n_compared, len(self.baselines))
         return chance_of_difference(
-            self.n_better, self.n_worse, factor=self.factor, n_compared=self.n_compared
+            self.n_better, self.n_worse, factor=self.factor, n_compared=n_compared
         )
 
     @property

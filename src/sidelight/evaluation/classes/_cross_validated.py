@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sidelight._progress import progress, stage_progress
 from sidelight._typing import Array
 from sidelight.evaluation._candidates import join_knowledge, set_seed
-from sidelight.evaluation._class_fits import (
+from sidelight.evaluation.classes._class_fits import (
     ClassNames,
     check_takes_unlabeled,
     classes_of_rows,
@@ -19,7 +19,7 @@ from sidelight.evaluation._class_fits import (
     gives_classes,
     probabilities_of_rows,
 )
-from sidelight.evaluation._label_folds import label_folds
+from sidelight.evaluation.classes._label_folds import label_folds
 from sidelight.exceptions import SidelightError
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from sidelight._typing import IntArray
 from sidelight.constraints import Constraints
 from sidelight.engine.inner import one_thread_blas
 from sidelight.evaluation._candidates import set_seed
-from sidelight.evaluation._class_fits import ClassNames, classes_of_rows, fit_classes
-from sidelight.evaluation._differences import variance_factor
-from sidelight.evaluation._label_folds import LabelFold, label_folds
+from sidelight.evaluation.classes._class_fits import ClassNames, classes_of_rows, fit_classes
+from sidelight.evaluation.classes._differences import variance_factor
+from sidelight.evaluation.classes._label_folds import LabelFold, label_folds
 from sidelight.exceptions import SidelightError
 
 #: How often labeled rows are folded anew, at most.

@@ -1,0 +1,1 @@
+from ._cross_validated import cross_validated_labels as cross_validated_labels
