@@ -213,7 +213,14 @@ class ConstrainedEstimator(BaseEstimator):
                 ensure_all_finite="allow-nan" if tags.missing else True,
             )
         except (ValueError, TypeError) as error:
-            raise explain_bad_rows(X, error) from error
+            raise explain_bad_rows(X, error, type(self).__name__) from error
+        if reset:
+            self._fitted_dense = not sparse.issparse(rows)
+        elif (
+            sparse.issparse(rows) and getattr(self, "_fitted_dense", False) and not tags.out_of_core
+        ):
+            # What the fit has moved or sorted as a table cannot be compared with sparse rows.
+            rows = rows.toarray()
         check_extent(X, rows, fit=reset, directions=self._takes_directions)
         return rows
 
