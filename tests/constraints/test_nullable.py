@@ -1,4 +1,4 @@
-"""Columns with gaps in the types of pandas and polars: whole numbers and words stay what they are."""
+"""Columns of pandas and polars with gaps: whole numbers and words stay what they are."""
 
 from __future__ import annotations
 
