@@ -302,3 +302,24 @@ def check_public_members_have_docstrings(method: Method) -> None:
             member = inspect.getattr_static(method.cls, name)
             if callable(member) or isinstance(member, property):
                 assert inspect.getdoc(getattr(method.cls, name)), f"{name} has no docstring"
+
+
+def check_new_rows_may_be_stored_otherwise(method: Method) -> None:
+    """Sparse rows go where the same rows went as a table, or are refused in our words."""
+    X = data_for(method).X
+    dense, thin = fitted(method), sparse.csr_array(X)
+    for name in ("predict", "transform"):
+        ask = getattr(dense, name, None)
+        if ask is None:
+            continue
+        if not method.tags.sparse:
+            with pytest.raises(SidelightError, match=r"takes no sparse rows: X\.toarray\(\)"):
+                ask(thin)
+            continue
+        found, expected = ask(thin), ask(X)
+        if sparse.issparse(expected):
+            found, expected = found.toarray(), expected.toarray()
+        if expected.dtype.kind == "f":
+            np.testing.assert_allclose(found, expected, atol=1e-6 * max(np.abs(expected).max(), 1))
+        else:
+            np.testing.assert_array_equal(found, expected)

@@ -186,8 +186,19 @@ def partial_labels(y: Any, n_samples: int) -> Array | None:
     return values
 
 
-def explain_bad_rows(X: Any, error: Exception) -> Exception:
+def no_sparse_rows(name: str) -> str:
+    """What to do with sparse rows for a method that takes none."""
+    return f"{name} takes no sparse rows: " + worded(
+        "X.toarray() makes them dense, if they fit into memory.",
+        "give them as a table (.csv, .parquet, .npy), or choose a method that takes them: "
+        "`sidelight methods NAME` tells.",
+    )
+
+
+def explain_bad_rows(X: Any, error: Exception, name: str = "This method") -> Exception:
     """Error that names bad columns or values if the data shows them; else scikit-learn's own."""
+    if sparse.issparse(X) and "dense data is required" in str(error):
+        return SidelightError(no_sparse_rows(name))
     names = getattr(X, "columns", None)
     if names is not None and hasattr(X, "__getitem__") and "convert" in str(error):
         bad = [str(name) for name in names if np.asarray(X[name]).dtype.kind not in "biuf"]

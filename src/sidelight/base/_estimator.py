@@ -33,6 +33,9 @@ from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError, UnusedKnowledge
 from sidelight.tags import KINDS, MethodTags
 
+#: Settings under which ``X`` holds what is between rows, and not rows.
+BETWEEN_ROWS = ("precomputed", "distances")
+
 Rows: TypeAlias = Array | sparse.csr_matrix | sparse.csr_array | RowSource
 
 
@@ -222,11 +225,27 @@ class ConstrainedEstimator(BaseEstimator):
                 ensure_all_finite="allow-nan" if tags.missing else True,
             )
         except (ValueError, TypeError) as error:
-            raise explain_bad_rows(X, error) from error
-        if sparse.issparse(rows) and not rows.has_canonical_format:
+            raise explain_bad_rows(X, error, type(self).__name__) from error
+        if reset:
+            self._fitted_dense = not sparse.issparse(rows)
+        if sparse.issparse(rows):
+            rows = self._arranged(rows, tags)
+        check_extent(X, rows, fit=reset, directions=self._takes_directions)
+        return rows
+
+    def _arranged(self, rows: Any, tags: MethodTags) -> Any:
+        """Return sparse rows in canonical order; as a table where the fit was to one.
+
+        What a fit has moved or sorted as a table cannot be compared with sparse rows. Sparse
+        distances stay sparse: what they do not store is no distance of 0.
+        """
+        settings = (getattr(self, "metric", None), getattr(self, "graph", None))
+        given = any(isinstance(one, str) and one in BETWEEN_ROWS for one in settings)
+        if getattr(self, "_fitted_dense", False) and not tags.out_of_core and not given:
+            return rows.toarray()
+        if not rows.has_canonical_format:
             rows = rows.copy()  # SciPy would bring the user's own matrix into order
             rows.sum_duplicates()
-        check_extent(X, rows, fit=reset, directions=self._takes_directions)
         return rows
 
     def _check_source(self, X: RowSource, *, reset: bool, allowed: bool) -> RowSource:
