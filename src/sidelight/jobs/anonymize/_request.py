@@ -78,6 +78,14 @@ class AnonymizeRequest(Fit, Request):
             "Columns that nobody should learn of a person.", panel=COLUMN_ROLES, sets="sensitive"
         ),
     ] = ()
+    nominal: Annotated[
+        Sequence[str],
+        columns(
+            "Sensitive and quasi-identifying columns whose numbers are codes and have no order: "
+            "they are published as sets, and all of them are equally far apart for T.",
+            panel=COLUMN_ROLES,
+        ),
+    ] = ()
     identifiers: Annotated[
         Sequence[str],
         columns("Columns that identify people, which are not published.", panel=COLUMN_ROLES),
@@ -147,6 +155,18 @@ class AnonymizeRequest(Fit, Request):
             sets="c",
         ),
     ] = 3.0
+    t: Annotated[
+        float,
+        real(
+            "Largest distance between the distribution of a sensitive column among rows that are "
+            "published alike and that in the table, from 0 to 1 (t-closeness); 1 asks for nothing.",
+            "--t",
+            metavar="T",
+            panel=PROMISE,
+            range=Interval(0, 1),
+            sets="t",
+        ),
+    ] = 1.0
     suppress: Annotated[
         float,
         share(
@@ -172,6 +192,11 @@ class AnonymizeRequest(Fit, Request):
             name: (given,) if isinstance(given := getattr(self, name), str) else tuple(given)
             for name in ROLES
         }
+
+    @property
+    def nominal_names(self) -> tuple[str, ...]:
+        """Columns whose numbers are codes."""
+        return (self.nominal,) if isinstance(self.nominal, str) else tuple(self.nominal)
 
 
 REQUEST = AnonymizeRequest

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 #: Fields of a request that are parameters of the methods.
-PARAMETERS = ("k", "l", "diversity", "c", "suppress")
+PARAMETERS = ("k", "l", "diversity", "c", "t", "suppress")
 #: Decimals of losses.
 DIGITS = 4
 
@@ -210,14 +210,18 @@ def _anonymize(request: AnonymizeRequest) -> AnonymizeRun:
         raise InvalidRequest(
             f"the table to publish must be a file, got {type(request.data).__name__}."
         )
-    check_roles(request.roles, request.hierarchies, least=request.l)
+    nominal = request.nominal_names
+    check_roles(request.roles, request.hierarchies, least=request.l, t=request.t, nominal=nominal)
     method = method_for("anonymize", request.method)
     estimator = estimator_for(method, _settings(method, request), request.seed)
     hierarchies = {
         name: Hierarchy.read(given) if is_path(given) else given
         for name, given in request.hierarchies.items()
     }
-    columns = read_columns(request.data, request.roles, hierarchies, least=request.l)
+    asked = request.l > 1 or request.t < 1
+    columns = read_columns(
+        request.data, request.roles, hierarchies, about_sensitive=asked, nominal=nominal
+    )
     beside = {"sensitive": columns.sensitive_values()}
     if hierarchies:
         beside["hierarchies"] = hierarchies
