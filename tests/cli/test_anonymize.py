@@ -357,6 +357,21 @@ def test_values_that_tell_others_are_counted(table, run):
     assert f"knows another of {len(table)} rows of {len(table)}" in "".join(facts["warnings"])
 
 
+def test_random_merges_have_a_secret_seed(table, run):
+    said = []
+    for out in ("one.csv", "two.csv"):
+        ended = run(
+            "anonymize", "people.csv", *ASKED, "--random-merges", "0.3", "-o", out, "--json"
+        )
+        assert ended.code == 0, ended.err
+        assert ended.json["parameters"]["random_state"] is None
+        said.append(Path(out).read_bytes())
+    assert said[0] != said[1]
+    ended = run("anonymize", "people.csv", *ASKED, "--random-merges", "0.3", "--seed", "3")
+    assert ended.code == 2
+    assert "leave --seed out" in ended.err
+
+
 # --- what is refused ------------------------------------------------------------------------------
 
 

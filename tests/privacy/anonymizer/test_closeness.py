@@ -82,6 +82,38 @@ def test_no_more_is_lost_than_by_repair(k: int, model: str, l: int) -> None:  # 
     assert mine.objective_ <= repaired
 
 
+def test_random_merges_leave_every_promise() -> None:
+    X, sensitive = people(400)
+    ill = sensitive["diagnosis"]
+    plain = Anonymizer(4, l=2, t=0.5, random_state=0).fit(X, sensitive=ill)
+    for share in (0.1, 0.4):
+        model = Anonymizer(4, l=2, t=0.5, random_merges=share, random_state=0)
+        model.fit(X, sensitive=ill)
+        table = model.published_.assign(ill=ill)
+        assert check_anonymity(table, list(X), "ill", k=4, l=2, t=0.5)
+        n = len(plain.cluster_sizes_)
+        assert (1 - 1.6 * share) * n < len(model.cluster_sizes_) < (1 - 0.5 * share) * n
+        for label in np.unique(plain.labels_):  # whole classes are joined
+            assert len(np.unique(model.labels_[plain.labels_ == label])) == 1
+        again = model.fit(X, sensitive=ill).published_
+        assert table.drop(columns="ill").equals(again)
+
+
+def test_a_method_that_is_run_again_on_other_worlds_is_less_certain_with_random_merges() -> None:
+    """Two people with one of two values each: what the public method would publish otherwise."""
+    X = np.array([[1.0], [2.0], [8.0], [9.0]])
+    secret = np.array(["flu", "flu", "cold", "cold"])
+
+    def labels(values: np.ndarray, seed: int, share: float) -> list[int]:
+        model = Anonymizer(2, l=2, random_merges=share, random_state=seed)
+        return model.fit(X, sensitive=values).labels_.tolist()
+
+    other = np.array(["flu", "cold", "flu", "cold"])  # {1, 2} and {8, 9} would be valid
+    one_class = [0, 0, 0, 0]
+    assert labels(secret, 0, 0.0) != labels(other, 0, 0.0)
+    assert any(labels(other, seed, 0.4) == one_class for seed in range(20))
+
+
 # --- what it is made of ---
 
 

@@ -26,7 +26,10 @@ DEFAULT = "anonymizer"
 #: Fields that give columns a role.
 ROLES = ("quasi", "sensitive", "identifiers", "keep")
 #: Fields that only the making of a table has a use for, and not the count of one.
-OF_MAKING = ("identifiers", "keep", "hierarchies", "suppress", "method", "settings", "seed")
+OF_MAKING = (
+    *("identifiers", "keep", "hierarchies", "suppress", "random_merges"),
+    *("method", "settings", "seed"),
+)
 COLUMN_ROLES = "Roles of the columns"
 PROMISE = "What is promised"
 AT_LEAST_1 = Interval(1)
@@ -174,6 +177,18 @@ class AnonymizeRequest(Fit, Request):
             panel=PROMISE,
             range=Interval(0, 1, open_high=True),
             sets="suppress",
+        ),
+    ] = 0.0
+    random_merges: Annotated[
+        float,
+        share(
+            "Share of the groups of rows published alike that are joined with the nearest one at "
+            "random, by a seed that nobody knows: it hinders conclusions from what the method "
+            "would have published otherwise.",
+            "--random-merges",
+            panel=PROMISE,
+            range=Interval(0, 1, open_high=True),
+            sets="random_merges",
         ),
     ] = 0.0
     check: Annotated[

@@ -109,6 +109,10 @@ class Anonymizer(Clusterer):
         Largest share of the rows that may be left out of the published table. Rows are left out
         only where that lowers the loss, a left-out row counting as lost entirely, or where the
         diversity cannot be reached with them.
+    random_merges : float in [0, 1), default=0.0
+        Share of the classes, drawn at random, that are joined with the nearest class although they
+        are valid. It hinders conclusions from what the method would have published if the sensitive
+        values were others (minimality), as long as ``random_state`` is None or kept secret.
     generalize : {"ranges", "representatives"}, default="ranges"
         Published form of a class: ranges of numbers and sets of categories, or, as in
         microaggregation, the mean of numbers and the most frequent category.
@@ -202,6 +206,7 @@ class Anonymizer(Clusterer):
     c: FinitePositive = 3.0
     t: Share = 1.0
     suppress: ShareBelowOne = 0.0
+    random_merges: ShareBelowOne = 0.0
     generalize: Literal["ranges", "representatives"] = "ranges"
     n_clusters: Count | Auto = "auto"
     random_state: Seed = None
@@ -341,6 +346,10 @@ class Anonymizer(Clusterer):
             other = run(np.delete(rows, out))
             best = other if other[-1].history[-1] < found.history[-1] else best
         self.search_ = best[1].curve(np.random.RandomState(seed))
+        if self.random_merges:
+            rows, search, found = best
+            found.labels = search.merge_some(found.labels, self.random_merges, rng)
+            found.history.append(_with_lost(search.loss(found.labels), len(rows), n_rows))
         return best
 
     def _unite(self, search: AnonymousClasses, found: RowClasses, n_rows: int) -> list[Array]:

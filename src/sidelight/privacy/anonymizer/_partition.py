@@ -162,6 +162,32 @@ class AnonymousClasses:
             joined = np.where(labels == which, nearest, labels)
             labels = np.unique(joined, return_inverse=True)[1]
 
+    def merge_some(self, labels: IntArray, share: float, rng: np.random.RandomState) -> IntArray:
+        """Join classes that are drawn at random with the nearest ones.
+
+        Who knows the method cannot conclude then from a class that no smaller ones were valid.
+        """
+        first = np.unique(labels, return_index=True)[1]
+        drawn = first[rng.uniform(size=len(first)) < share]
+        seen = np.zeros(self.encoded.n_marks, np.int64)
+        for row in rng.permutation(drawn):
+            classes = classes_of(labels)
+            if classes.n == 1:
+                break
+            nearest = nearest_union(
+                self.columns,
+                classes.members,
+                classes.starts,
+                int(labels[row]),
+                self.sensitive,
+                self.n_values,
+                self.rule,
+                seen,
+            )
+            joined = np.where(labels == labels[row], nearest, labels)
+            labels = np.unique(joined, return_inverse=True)[1]
+        return labels
+
     def outliers(self, labels: IntArray, budget: int) -> IntArray:
         """Rows without which the others of their class would lose less than they.
 
