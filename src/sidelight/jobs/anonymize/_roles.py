@@ -286,7 +286,7 @@ def _notes(columns: Columns, identifiers: Sequence[str]) -> Iterator[str]:
 
 
 def notes_on_spelling(published: pa.Table, sensitive: Sequence[str]) -> Iterator[str]:
-    """Say where published values are different texts, but count as one."""
+    """Note published values that are different texts, but count as one."""
     for name in sensitive:
         column = published.column(name)
         values = folded_values(column)
