@@ -17,7 +17,7 @@ from sidelight.privacy import Anonymizer, check_anonymity
 
 adults = pd.DataFrame(make_adult_like(1000, random_state=0).columns)
 quasi = ["age", "education", "marital_status", "race", "sex"]
-sensitive = adults["occupation"].fillna("unknown")
+sensitive = adults["occupation"].fillna("no answer")
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
 sizes = [2, 5, 10, 25, 50]

@@ -317,6 +317,61 @@ def test_spellings_of_a_sensitive_value_are_one(table, run):
     assert not leftovers()
 
 
+def test_closeness_is_a_promise_for_every_sensitive_column(table, run):
+    asked = ("--quasi", "age,zip,sex", "--sensitive", "diagnosis,income", "--t", "0.3", "-l", "2")
+    ended = run("anonymize", "people.csv", *asked, *OUT, "--json")
+    assert ended.code == 0, ended.err
+    facts = ended.json
+    assert facts["t"]["asked"] == 0.3
+    assert max(facts["t"]["reached"].values()) <= 0.3 + 1e-9
+    found = read().astype({"income": float})
+    for name in ("diagnosis", "income"):
+        assert anonymity.t_closeness(found, QUASI, [name]) <= 0.3 + 1e-9
+    assert run(*CHECK, *asked).code == 0
+    ended = run(*CHECK, *asked, "--t", "0.01")
+    assert ended.code == 1
+    assert "t = 0.01 asked for" in ended.out
+
+
+def test_codes_are_nominal_where_that_is_said(table, run):
+    table["diagnosis"] = table["diagnosis"].map({"flu": 1, "cold": 2, "ague": 3, "none": 9})
+    table["zip"] = table["zip"].map({zip: 1000 + i for i, zip in enumerate(table["zip"].unique())})
+    table.to_csv("people.csv", index=False)
+    for nominal in ((), ("--nominal", "diagnosis,zip")):
+        facts = run("anonymize", "people.csv", *ASKED, *nominal, "--json", *OUT, "--force").json
+        frame = read().assign(diagnosis=read()["diagnosis"].map("x{}".format if nominal else float))
+        t = anonymity.t_closeness(frame, QUASI, ["diagnosis"])
+        assert facts["sensitive"]["diagnosis"]["t_closeness"] == pytest.approx(t)
+    assert set(read()["zip"].str[0]) <= {"{", "1", "*"}
+    assert not read()["zip"].str.contains("-").any()
+    ended = run("anonymize", "people.csv", *ASKED, "--nominal", "ward")
+    assert ended.code == 2
+    assert "'ward' is nominal" in ended.err
+
+
+def test_values_that_tell_others_are_counted(table, run):
+    table["income"] = table["diagnosis"].str.len()
+    table.to_csv("people.csv", index=False)
+    asked = ("--quasi", "sex", "--sensitive", "diagnosis,income")
+    facts = run("anonymize", "people.csv", *asked, "--json").json
+    assert f"knows another of {len(table)} rows of {len(table)}" in "".join(facts["warnings"])
+
+
+def test_random_merges_have_a_secret_seed(table, run):
+    said = []
+    for out in ("one.csv", "two.csv"):
+        ended = run(
+            "anonymize", "people.csv", *ASKED, "--random-merges", "0.3", "-o", out, "--json"
+        )
+        assert ended.code == 0, ended.err
+        assert ended.json["parameters"]["random_state"] is None
+        said.append(Path(out).read_bytes())
+    assert said[0] != said[1]
+    ended = run("anonymize", "people.csv", *ASKED, "--random-merges", "0.3", "--seed", "3")
+    assert ended.code == 2
+    assert "leave --seed out" in ended.err
+
+
 # --- what is refused ------------------------------------------------------------------------------
 
 
@@ -348,6 +403,8 @@ def test_spellings_of_a_sensitive_value_are_one(table, run):
         (("--quasi", "age", "--suppress", "2"), 2, "--suppress must be"),
         (("--quasi", "age", "--diversity", "most"), 2, "--diversity must be one of"),
         (("--quasi", "age", "--recursive-c", "0"), 2, "--recursive-c must be"),
+        (("--quasi", "age", "--t", "2"), 2, "--t must be"),
+        (("--quasi", "age", "--t", "0.2"), 2, "t = 0.2 is about sensitive columns"),
     ],
 )
 def test_bad_requests(table, run, arguments, code, words):

@@ -129,6 +129,43 @@ def test_a_missing_sensitive_value_makes_nothing_diverse() -> None:
     assert check_anonymity(table, "q", "s", k=2, l=1)
 
 
+@pytest.mark.parametrize(
+    "gap", ["", "NA", "na", "?", "unknown", " Unknown ", "N/A", "-", "missing"]
+)
+def test_words_for_what_is_not_known_make_nothing_diverse(gap: str) -> None:
+    table = {"q": ["a"] * 3, "s": ["flu", "flu", gap]}
+    check = check_anonymity(table, "q", "s", k=3, l=2)
+    assert not check
+    assert check.l_reached == {"s": 1}
+    assert check.sensitive["s"].n_missing == 1
+    assert check_anonymity({"q": ["a"] * 3, "s": ["flu", "none", "nil"]}, "q", "s", k=3, l=3)
+
+
+def test_gaps_of_several_spellings_are_no_three_values() -> None:
+    table = {"q": ["a"] * 4, "s": ["", "NA", "?", "unknown"]}
+    assert check_anonymity(table, "q", "s", k=4, l=3).l_reached == {"s": 0}
+
+
+def test_codes_that_are_declared_nominal_have_no_order() -> None:
+    table = {"q": ["a"] * 2 + ["b"] * 2, "s": ["1", "2", "3", "9"]}
+    ordered = check_anonymity(table, "q", "s", k=2)
+    nominal = check_anonymity(table, "q", "s", k=2, nominal="s")
+    assert ordered.sensitive["s"].t_closeness == pytest.approx(1 / 3)
+    assert nominal.sensitive["s"].t_closeness == 0.5
+
+
+def test_closeness_may_be_asked_for() -> None:
+    table = {"q": ["a"] * 2 + ["b"] * 2, "s": ["flu", "flu", "flu", "cold"], "r": list("xyxy")}
+    assert check_anonymity(table, "q", ["s", "r"], k=2, t=0.25)
+    check = check_anonymity(table, "q", ["s", "r"], k=2, t=0.2)
+    assert not check
+    assert check.n_not_close == {"s": 2, "r": 0}
+    assert check.problems == (
+        "All 2 rows with q = a are far from the table in 's': 0.250 reached, t = 0.2 asked for.",
+    )
+    assert "asked for 1 (distinct) and t = 0.2." in str(check)
+
+
 @pytest.mark.parametrize("one_different", ["20-29 ", "20–29", "", "20-29.0"])
 def test_quasi_identifiers_are_compared_as_they_are_written(
     tmp_path: Path, one_different: str
@@ -198,6 +235,9 @@ def test_the_words_say_what_was_reached() -> None:
         ({"quasi": "q", "l": 2}, "about sensitive columns"),
         ({"quasi": "q", "sensitive": "s", "diversity": "most"}, "no model of diversity"),
         ({"quasi": "q", "sensitive": "s", "c": float("nan")}, "positive number"),
+        ({"quasi": "q", "sensitive": "s", "t": 1.5}, "from 0 to 1"),
+        ({"quasi": "q", "t": 0.5}, "t = 0.5 is about sensitive columns"),
+        ({"quasi": "q", "sensitive": "s", "nominal": "q"}, "not as sensitive"),
     ],
 )
 def test_requests_that_make_no_sense(arguments: dict[str, Any], words: str) -> None:

@@ -3,7 +3,6 @@ from ._atomic import check_apart as check_apart
 from ._atomic import check_can_be_read_again as check_can_be_read_again
 from ._atomic import check_writable as check_writable
 from ._atomic import write_together as write_together
-from ._columns import UNKNOWN_LABELS as UNKNOWN_LABELS
 from ._columns import class_values as class_values
 from ._columns import close_names as close_names
 from ._columns import column_texts as column_texts

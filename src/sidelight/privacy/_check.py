@@ -45,7 +45,8 @@ class SensitiveColumn:
         Largest ``l`` with ``r_1 < c (r_l + ... + r_v)`` in every class, 0 for none.
     t_closeness : float
         Largest distance between the distribution of a class and that of the table: earth mover's
-        distance over the order of the values where all are numbers, otherwise total variation.
+        distance over the ranks of the values where all are numbers (but for columns that were
+        declared nominal), otherwise total variation.
     n_homogeneous : int
         Number of classes in which all rows share one value, so that the class tells it.
     n_missing : int
@@ -100,6 +101,10 @@ class AnonymityCheck:
         Number of classes with fewer than ``k`` rows.
     n_not_diverse : dict of str to int
         Number of classes that fall short of ``l``, by sensitive column.
+    t : float
+        Largest distance of a class to the table that every sensitive column should have.
+    n_not_close : dict of str to int
+        Number of classes that are farther than ``t``, by sensitive column.
     """
 
     k: int
@@ -113,6 +118,8 @@ class AnonymityCheck:
     problems: tuple[str, ...]
     n_too_small: int
     n_not_diverse: dict[str, int] = field(default_factory=dict)
+    t: float = 1.0
+    n_not_close: dict[str, int] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return not self.problems
@@ -136,7 +143,8 @@ class AnonymityCheck:
             lines.append(
                 f"{name}: l = {one.distinct} (distinct), {one.entropy:.2f} (entropy), "
                 f"{one.recursive} (recursive, c = {self.c:g}); t = {one.t_closeness:.3f}; "
-                f"asked for {self.l} ({self.diversity})."
+                f"asked for {self.l} ({self.diversity})"
+                + (f" and t = {self.t:g}." if self.t < 1 else ".")
             )
         return "\n".join([*lines, *self.problems])
 
@@ -150,6 +158,8 @@ def check_anonymity(
     l: int = 1,  # noqa: E741 - the name in the literature
     diversity: str = "distinct",
     c: float = 3.0,
+    t: float = 1.0,
+    nominal: str | Sequence[str] = (),
 ) -> AnonymityCheck:
     """Count how many rows of a table are alike, and how diverse these are.
 
@@ -173,6 +183,11 @@ def check_anonymity(
         Model of diversity, as for :class:`Anonymizer`.
     c : float > 0, default=3.0
         Constant of the recursive models.
+    t : float in [0, 1], default=1.0
+        Largest distance between the distribution of a sensitive column in a class and that in the
+        table, for every sensitive column; 1 asks for nothing.
+    nominal : str or sequence of str, default=()
+        Sensitive columns whose numbers are codes and have no order.
 
     Returns
     -------
@@ -192,7 +207,9 @@ def check_anonymity(
     """
     quasi = [quasi] if isinstance(quasi, str) else list(quasi)
     names = [sensitive] if isinstance(sensitive, str) else list(sensitive or ())
+    nominal = [nominal] if isinstance(nominal, str) else list(nominal)
     _check_request(quasi, names, k, l, diversity, c)
+    _check_closeness(names, nominal, t)
     columns = printed_columns(table)
     n_rows = _check_columns(columns, [*quasi, *names])
     # Equivalence classes: rows that are equal in all quasi-identifiers, as printed.
@@ -207,10 +224,10 @@ def check_anonymity(
     if too_small.any():
         words = _class_words(columns, quasi, codes, int(sizes.argmin()))
         problems.append(f"Only {counted(int(sizes.min()), 'row')} with {words}: k = {k} asked for.")
-    found, not_diverse = {}, {}
+    found, not_diverse, not_close = {}, {}, {}
     # l-diversity of every sensitive column in every class, by the model asked for.
     for name in names:
-        counts = _ValueCounts(columns[name], codes, len(sizes))
+        counts = _ValueCounts(columns[name], codes, len(sizes), name in nominal)
         found[name] = counts.summary(name, c)
         short = counts.short_of(l, diversity, c)
         not_diverse[name] = int(short.sum())
@@ -221,6 +238,17 @@ def check_anonymity(
             problems.append(
                 f"All {counted(int(sizes[worst]), 'row')} with {words} have too few values of "
                 f"{name!r}: {reached} reached, l = {l} asked for ({diversity})."
+            )
+        # t-closeness: no class is farther from the table.
+        distances = counts.distances()
+        far = distances > t + ROUNDING
+        not_close[name] = int(far.sum())
+        if far.any():
+            worst = int(distances.argmax())
+            words = _class_words(columns, quasi, codes, worst)
+            problems.append(
+                f"All {counted(int(sizes[worst]), 'row')} with {words} are far from the table in "
+                f"{name!r}: {distances[worst]:.3f} reached, t = {t:g} asked for."
             )
     return AnonymityCheck(
         k=k,
@@ -234,6 +262,8 @@ def check_anonymity(
         problems=tuple(problems),
         n_too_small=int(too_small.sum()),
         n_not_diverse=not_diverse,
+        t=t,
+        n_not_close=not_close,
     )
 
 
@@ -254,6 +284,19 @@ def _check_request(
         raise InvalidRequest(f"c is a positive number, got {c}.")
     if least > 1 and not sensitive:
         raise InvalidRequest(f"l = {least} is about sensitive columns; name at least one.")
+
+
+def _check_closeness(sensitive: Sequence[str], nominal: Sequence[str], t: float) -> None:
+    if not 0 <= t <= 1:
+        raise InvalidRequest(f"t is a distance from 0 to 1, got {t}.")
+    if t < 1 and not sensitive:
+        raise InvalidRequest(f"t = {t:g} is about sensitive columns; name at least one.")
+    strange = [name for name in nominal if name not in sensitive]
+    if strange:
+        raise InvalidRequest(
+            f"{strange[0]!r} is named as nominal, and not as sensitive; only the distance of "
+            "sensitive columns knows an order."
+        )
 
 
 def _check_columns(columns: dict[str, list[Cell]], named: Sequence[str]) -> int:
@@ -285,11 +328,14 @@ def _class_words(
 class _ValueCounts:
     """How often every value occurs in every class: pairs that occur, ordered by class."""
 
-    def __init__(self, values: Sequence[Cell], codes: IntArray, n_classes: int) -> None:
+    def __init__(
+        self, values: Sequence[Cell], codes: IntArray, n_classes: int, nominal: bool
+    ) -> None:
         keys = [folded(value) for value in values]
         known = np.array([key is not None for key in keys], bool)
         self.n_missing, self.n_classes = int((~known).sum()), n_classes
-        self.n_values, of_value, self.ordered = _ordered_codes([k for k in keys if k is not None])
+        self.n_values, of_value, ordered = _ordered_codes([k for k in keys if k is not None])
+        self.ordered = ordered and not nominal
         width = max(self.n_values, 1)
         pairs, self.n = np.unique(codes[known] * width + of_value, return_counts=True)
         self.cls, self.value = np.divmod(pairs, width)
@@ -336,16 +382,16 @@ class _ValueCounts:
             return str(self.recursive(c)[number])
         return str(self.distinct[number]) if diversity == "distinct" else "not"
 
-    def closeness(self) -> float:
-        """Largest distance of a class to the table."""
+    def distances(self) -> FloatArray:
+        """Distance of every class to the table; 0 for a class without values."""
         if self.n_values < 2:
-            return 0.0
+            return np.zeros(self.n_classes)
         everywhere = np.bincount(self.value, self.n, self.n_values) / self.n.sum()
         share = self.n / self.total[self.cls]
         if not self.ordered:  # what a class has more of, some other value has less of
             more = np.maximum(share - everywhere[self.value], 0.0)
-            return float(np.bincount(self.cls, more, self.n_classes).max())
-        furthest, below = 0.0, np.cumsum(everywhere)
+            return np.asarray(np.bincount(self.cls, more, self.n_classes), np.float64)
+        found, below = np.zeros(self.n_classes), np.cumsum(everywhere)
         height = max(1, BLOCK // self.n_values)
         for start in range(0, self.n_classes, height):
             here = (self.cls >= start) & (self.cls < start + height)
@@ -353,8 +399,8 @@ class _ValueCounts:
             held[self.cls[here] - start, self.value[here]] = share[here]
             moved = np.abs(np.cumsum(held, axis=1) - below).sum(axis=1) / (self.n_values - 1)
             known = self.total[start : start + height] > 0
-            furthest = max(furthest, float(moved[known].max(initial=0.0)))
-        return furthest
+            found[start : start + height] = np.where(known, moved, 0.0)
+        return found
 
     def summary(self, name: str, c: float) -> SensitiveColumn:
         """The least of all classes."""
@@ -363,7 +409,7 @@ class _ValueCounts:
             distinct=int(self.distinct.min()),
             entropy=float(self.effective().min()),
             recursive=int(self.recursive(c).min()),
-            t_closeness=self.closeness(),
+            t_closeness=float(self.distances().max()),
             n_homogeneous=int((self.distinct == 1).sum()),
             n_missing=self.n_missing,
         )

@@ -60,46 +60,6 @@ def test_near_the_best_of_all_partitions(seed: int) -> None:
     assert best - 1e-12 <= mine <= 1.3 * best + 0.02
 
 
-def open_share(texts: list[str], is_text: bool) -> float:
-    """Mean share of a column that published texts leave open, from these texts alone."""
-    shares = []
-    if is_text:
-        sets = [read_set(text) if text != "*" else None for text in texts]
-        named = {name for one in sets if one is not None for name in one}
-        shares = [
-            1.0 if one is None else len(one) / len(named) if len(one) > 1 else 0.0 for one in sets
-        ]
-        return float(np.mean(shares))
-    ends = {text: read_range(text) for text in texts if text not in ("*", "missing")}
-    low = min((first for first, _ in ends.values()), default=0)
-    high = max((last for _, last in ends.values()), default=0)
-    for text in texts:
-        width = ends[text][1] - ends[text][0] if text in ends else 0
-        shares.append(1.0 if text == "*" else float(width / (high - low)) if width else 0.0)
-    return float(np.mean(shares))
-
-
-@settings(max_examples=40, deadline=None)
-@given(mixed_tables(), st.integers(1, 5))
-def test_loss_of_the_fit_is_that_of_the_published_table(X: pd.DataFrame, k: int) -> None:
-    if len(X) < k:
-        return
-    model = Anonymizer(k, random_state=0).fit(X)
-    published = model.published_
-    ncp = normalized_certainty_penalty(X, published)
-    assert 0 <= model.objective_ <= ncp + 1e-9
-    assert ncp <= model.objective_ + 0.02  # numbers are rounded to thousandths of their range
-    assert model.history_[-1] == model.objective_
-    assert discernibility(published) == model.loss_["discernibility"]
-    assert model.loss_["ncp"] == pytest.approx(np.mean([*model.column_losses_.values()]))
-    for name in X:
-        if name in ("share", "float32", "size, cm", "gaps", "joined"):
-            continue  # may have values far out, or dates that read like ranges of numbers
-        texts = published[name].tolist()
-        is_text = X[name].dtype.kind not in "if"
-        assert model.column_losses_[name] == pytest.approx(open_share(texts, is_text), abs=1e-9)
-
-
 def test_penalty_by_hand() -> None:
     X = pd.DataFrame({"age": [0, 10, 50, 100], "city": ["a", "b", "c", "d"], "sex": list("fmff")})
     published = generalize(X, [0, 0, 1, 1])
@@ -269,3 +229,46 @@ def test_people_are_made_up_reproducibly() -> None:
     assert X.shape == (300, 8)
     assert list(sensitive) == ["diagnosis", "income"]
     assert X["workclass"].isna().equals(X["occupation"].isna())
+
+
+# --- what it is made of ---
+
+
+def open_share(texts: list[str], is_text: bool) -> float:
+    """Mean share of a column that published texts leave open, from these texts alone."""
+    shares = []
+    if is_text:
+        sets = [read_set(text) if text != "*" else None for text in texts]
+        named = {name for one in sets if one is not None for name in one}
+        shares = [
+            1.0 if one is None else len(one) / len(named) if len(one) > 1 else 0.0 for one in sets
+        ]
+        return float(np.mean(shares))
+    ends = {text: read_range(text) for text in texts if text not in ("*", "missing")}
+    low = min((first for first, _ in ends.values()), default=0)
+    high = max((last for _, last in ends.values()), default=0)
+    for text in texts:
+        width = ends[text][1] - ends[text][0] if text in ends else 0
+        shares.append(1.0 if text == "*" else float(width / (high - low)) if width else 0.0)
+    return float(np.mean(shares))
+
+
+@settings(max_examples=40, deadline=None)
+@given(mixed_tables(), st.integers(1, 5))
+def test_loss_of_the_fit_is_that_of_the_published_table(X: pd.DataFrame, k: int) -> None:
+    if len(X) < k:
+        return
+    model = Anonymizer(k, random_state=0).fit(X)
+    published = model.published_
+    ncp = normalized_certainty_penalty(X, published)
+    assert 0 <= model.objective_ <= ncp + 1e-9
+    assert ncp <= model.objective_ + 0.02  # numbers are rounded to thousandths of their range
+    assert model.history_[-1] == model.objective_
+    assert discernibility(published) == model.loss_["discernibility"]
+    assert model.loss_["ncp"] == pytest.approx(np.mean([*model.column_losses_.values()]))
+    for name in X:
+        if name in ("share", "float32", "size, cm", "gaps", "joined"):
+            continue  # may have values far out, or dates that read like ranges of numbers
+        texts = published[name].tolist()
+        is_text = X[name].dtype.kind not in "if"
+        assert model.column_losses_[name] == pytest.approx(open_share(texts, is_text), abs=1e-9)

@@ -14,6 +14,7 @@ from sidelight.jobs._options import fields_of
 from sidelight.jobs._result import Result
 from sidelight.jobs.anonymize._publish import count_rows
 from sidelight.jobs.anonymize._request import OF_MAKING, AnonymizeRequest
+from sidelight.jobs.anonymize._roles import check_nominal
 from sidelight.privacy import AnonymityCheck
 from sidelight.report.inner import Told
 
@@ -56,6 +57,7 @@ class AnonymityCheckRun(Result):
             "n_classes": check.n_classes,
             "n_too_small": check.n_too_small,
             "n_not_diverse": check.n_not_diverse,
+            "n_not_close": check.n_not_close,
             **promise_facts(check),
             "problems": list(check.problems),
         }
@@ -85,6 +87,10 @@ def promise_facts(check: AnonymityCheck) -> dict[str, Any]:
     return {
         "k": {"asked": check.k, "reached": check.k_reached},
         "l": {"asked": check.l, "diversity": check.diversity, "reached": check.l_reached},
+        "t": {
+            "asked": check.t,
+            "reached": {name: column.t_closeness for name, column in check.sensitive.items()},
+        },
         "sensitive": {
             name: {key: value for key, value in vars(column).items() if key != "name"}
             for name, column in check.sensitive.items()
@@ -100,5 +106,6 @@ def check_table(request: AnonymizeRequest) -> AnonymityCheckRun:
             raise InvalidRequest(
                 f"{worded('check', '--check')} only counts: leave {fields[name].spelled} out."
             )
+    check_nominal(request.roles, request.nominal_names)
     found = count_rows(request.data, request)
     return AnonymityCheckRun(request, found, exit_code=0 if found else 1)

@@ -48,6 +48,8 @@ def count_rows(
         l=request.l,
         diversity=request.diversity,
         c=request.c,
+        t=request.t,
+        nominal=[spelled(name) for name in roles["sensitive"] if name in request.nominal_names],
     )
 
 
@@ -72,6 +74,12 @@ def check_promise(
             raise _broken(
                 f"{counted(n, 'class')} of rows that are published alike would fall short of "
                 f"l = {request.l} ({request.diversity}) in the column {name!r}"
+            )
+    for name, n in check.n_not_close.items():
+        if n:
+            raise _broken(
+                f"{counted(n, 'class')} of rows that are published alike would be farther than "
+                f"t = {request.t:g} from the table in the column {name!r}"
             )
     if not check:  # whatever else the count may find
         raise _broken("an independent count of its rows found a promise that it does not keep")

@@ -26,7 +26,10 @@ DEFAULT = "anonymizer"
 #: Fields that give columns a role.
 ROLES = ("quasi", "sensitive", "identifiers", "keep")
 #: Fields that only the making of a table has a use for, and not the count of one.
-OF_MAKING = ("identifiers", "keep", "hierarchies", "suppress", "method", "settings", "seed")
+OF_MAKING = (
+    *("identifiers", "keep", "hierarchies", "suppress", "random_merges"),
+    *("method", "settings", "seed"),
+)
 COLUMN_ROLES = "Roles of the columns"
 PROMISE = "What is promised"
 AT_LEAST_1 = Interval(1)
@@ -76,6 +79,14 @@ class AnonymizeRequest(Fit, Request):
         Sequence[str],
         columns(
             "Columns that nobody should learn of a person.", panel=COLUMN_ROLES, sets="sensitive"
+        ),
+    ] = ()
+    nominal: Annotated[
+        Sequence[str],
+        columns(
+            "Sensitive and quasi-identifying columns whose numbers are codes and have no order: "
+            "they are published as sets, and all of them are equally far apart for T.",
+            panel=COLUMN_ROLES,
         ),
     ] = ()
     identifiers: Annotated[
@@ -147,6 +158,18 @@ class AnonymizeRequest(Fit, Request):
             sets="c",
         ),
     ] = 3.0
+    t: Annotated[
+        float,
+        real(
+            "Largest distance between the distribution of a sensitive column among rows that are "
+            "published alike and that in the table, from 0 to 1 (t-closeness); 1 asks for nothing.",
+            "--t",
+            metavar="T",
+            panel=PROMISE,
+            range=Interval(0, 1),
+            sets="t",
+        ),
+    ] = 1.0
     suppress: Annotated[
         float,
         share(
@@ -154,6 +177,18 @@ class AnonymizeRequest(Fit, Request):
             panel=PROMISE,
             range=Interval(0, 1, open_high=True),
             sets="suppress",
+        ),
+    ] = 0.0
+    random_merges: Annotated[
+        float,
+        share(
+            "Share of the groups of rows published alike that are joined with the nearest one at "
+            "random, by a seed that nobody knows: it hinders conclusions from what the method "
+            "would have published otherwise.",
+            "--random-merges",
+            panel=PROMISE,
+            range=Interval(0, 1, open_high=True),
+            sets="random_merges",
         ),
     ] = 0.0
     check: Annotated[
@@ -172,6 +207,11 @@ class AnonymizeRequest(Fit, Request):
             name: (given,) if isinstance(given := getattr(self, name), str) else tuple(given)
             for name in ROLES
         }
+
+    @property
+    def nominal_names(self) -> tuple[str, ...]:
+        """Columns whose numbers are codes."""
+        return (self.nominal,) if isinstance(self.nominal, str) else tuple(self.nominal)
 
 
 REQUEST = AnonymizeRequest

@@ -62,6 +62,8 @@ class Columns:
         Names of the sensitive, of the kept and of all columns that are not published.
     notes : tuple of str
         What was decided, as sentences for the user.
+    nominal : tuple of str
+        Columns whose numbers are codes, without an order.
     """
 
     path: Path
@@ -72,6 +74,7 @@ class Columns:
     keep: list[str]
     dropped: list[str]
     notes: tuple[str, ...]
+    nominal: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -97,14 +100,19 @@ class Columns:
         columns = {}
         for name in self.sensitive:
             values = folded_values(self.beside.column(name))
-            if not are_numbers(values):
+            if name in self.nominal or not are_numbers(values):
                 values = [None if value is None else str(value) for value in values]
             columns[name] = pa.array(values)
         return pa.table(columns)
 
 
 def check_roles(
-    roles: Mapping[str, Sequence[str]], hierarchies: Mapping[str, Any], *, least: int
+    roles: Mapping[str, Sequence[str]],
+    hierarchies: Mapping[str, Any],
+    *,
+    least: int,
+    t: float,
+    nominal: Sequence[str],
 ) -> None:
     """Refuse roles that contradict each other."""
     if not roles["quasi"]:
@@ -128,20 +136,41 @@ def check_roles(
             f"there is a hierarchy for {strange[0]!r}, which is no quasi-identifier: add it to "
             f"{worded('quasi=', '--quasi')}, or leave the hierarchy out."
         )
-    if least > 1 and not roles["sensitive"]:
+    check_nominal(roles, nominal)
+    if (least > 1 or t < 1) and not roles["sensitive"]:
+        asked = f"l = {least}" if least > 1 else f"t = {t:g}"
         raise InvalidRequest(
-            f"l = {least} is about sensitive columns; name them with "
+            f"{asked} is about sensitive columns; name them with "
             f"{worded('sensitive=', '--sensitive')}."
         )
 
 
+def check_nominal(roles: Mapping[str, Sequence[str]], nominal: Sequence[str]) -> None:
+    """Refuse nominal columns of which nothing is compared."""
+    strange = [name for name in nominal if name not in (*roles["quasi"], *roles["sensitive"])]
+    if strange:
+        raise InvalidRequest(
+            f"the column {strange[0]!r} is nominal, but is neither a quasi-identifier nor "
+            f"sensitive: name it with {worded('quasi= or sensitive=', '--quasi or --sensitive')}, "
+            "or leave it out."
+        )
+
+
 def read_columns(
-    data: Any, roles: Mapping[str, Sequence[str]], hierarchies: Mapping[str, Any], *, least: int
+    data: Any,
+    roles: Mapping[str, Sequence[str]],
+    hierarchies: Mapping[str, Any],
+    *,
+    about_sensitive: bool,
+    nominal: Sequence[str],
 ) -> Columns:
-    """Read a table and tell its columns apart; ``least`` is the diversity asked for."""
+    """Read a table and tell its columns apart.
+
+    ``about_sensitive`` is whether something is asked of the sensitive columns.
+    """
     path = check_readable(data)
     sensitive, keep = list(roles["sensitive"]), list(roles["keep"])
-    raw = read_raw(path, text_columns=(*sensitive, *keep), keep_types=True)
+    raw = read_raw(path, text_columns=(*sensitive, *keep, *nominal), keep_types=True)
     if not raw.has_names:
         raise SidelightError(
             f"{path} has no names of columns; give a table that has (.csv, .tsv, .xlsx, .parquet)."
@@ -152,6 +181,9 @@ def read_columns(
     import pyarrow as pa
 
     table = pa.table({name: raw.column(name) for name in raw.names})
+    for name in {*nominal} & {*roles["quasi"]}:
+        texts = [text or None for text in column_texts(table.column(name))]
+        table = table.set_column(raw.names.index(name), name, pa.array(texts, pa.string()))
     published = {*roles["quasi"], *sensitive, *keep}
     columns = Columns(
         path=path,
@@ -162,9 +194,10 @@ def read_columns(
         keep=keep,
         dropped=[name for name in raw.names if name not in published],
         notes=(),
+        nominal=tuple(nominal),
     )
     _refuse_telling(columns, hierarchies)
-    if least > 1:
+    if about_sensitive:
         _refuse_missing(columns)
     notes = (*raw.notes, *_notes(columns, roles["identifiers"]))
     return replace(columns, notes=notes)
@@ -228,9 +261,9 @@ def _refuse_missing(columns: Columns) -> None:
         n_missing = folded_values(columns.beside.column(name)).count(None)
         if n_missing:
             raise SidelightError(
-                f"The sensitive column {name!r} is missing in {counted(n_missing, 'row')}; whether "
-                "a missing value makes a class more diverse is for you to say: write a word such "
-                "as unknown for it, or remove these rows."
+                f"The sensitive column {name!r} is missing in {counted(n_missing, 'row')} (empty, "
+                "or a word such as NA, ? and unknown): a class is not more diverse by what is not "
+                "known. Remove these rows, or write what is known of them, such as: not tested."
             )
 
 
@@ -253,7 +286,7 @@ def _notes(columns: Columns, identifiers: Sequence[str]) -> Iterator[str]:
 
 
 def notes_on_spelling(published: pa.Table, sensitive: Sequence[str]) -> Iterator[str]:
-    """Say where published values are different texts, but count as one."""
+    """Note published values that are different texts, but count as one."""
     for name in sensitive:
         column = published.column(name)
         values = folded_values(column)

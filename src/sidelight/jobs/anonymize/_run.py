@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 #: Fields of a request that are parameters of the methods.
-PARAMETERS = ("k", "l", "diversity", "c", "suppress")
+PARAMETERS = ("k", "l", "diversity", "c", "t", "suppress", "random_merges")
 #: Decimals of losses.
 DIGITS = 4
 
@@ -210,14 +210,21 @@ def _anonymize(request: AnonymizeRequest) -> AnonymizeRun:
         raise InvalidRequest(
             f"the table to publish must be a file, got {type(request.data).__name__}."
         )
-    check_roles(request.roles, request.hierarchies, least=request.l)
+    nominal = request.nominal_names
+    check_roles(request.roles, request.hierarchies, least=request.l, t=request.t, nominal=nominal)
     method = method_for("anonymize", request.method)
     estimator = estimator_for(method, _settings(method, request), request.seed)
+    if request.random_merges:
+        _keep_secret(request)
+        estimator.set_params(random_state=None)
     hierarchies = {
         name: Hierarchy.read(given) if is_path(given) else given
         for name, given in request.hierarchies.items()
     }
-    columns = read_columns(request.data, request.roles, hierarchies, least=request.l)
+    asked = request.l > 1 or request.t < 1
+    columns = read_columns(
+        request.data, request.roles, hierarchies, about_sensitive=asked, nominal=nominal
+    )
     beside = {"sensitive": columns.sensitive_values()}
     if hierarchies:
         beside["hierarchies"] = hierarchies
@@ -235,6 +242,15 @@ def _anonymize(request: AnonymizeRequest) -> AnonymizeRun:
         seconds=seconds,
         data=objects_table(None, columns.n_rows, columns.path),
     )
+
+
+def _keep_secret(request: AnonymizeRequest) -> None:
+    """Refuse a seed where nobody may know it."""
+    if request.seed != fields_of(AnonymizeRequest)["seed"].default:
+        raise InvalidRequest(
+            f"{worded('random_merges', '--random-merges')} hide nothing from who knows the seed: "
+            f"leave {worded('seed=', '--seed')} out, and one is drawn that nobody knows."
+        )
 
 
 def _settings(method: Method, request: AnonymizeRequest) -> dict[str, Any]:

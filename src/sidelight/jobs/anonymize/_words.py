@@ -89,6 +89,11 @@ def promise_table(check: AnonymityCheck, title: str) -> TextTable:
         (f"l-diversity ({check.diversity}) of {name}", asked, Strong(format_number(value, 3)))
         for name, value in check.l_reached.items()
     ]
+    if check.t < 1:
+        rows += [
+            (f"t-closeness of {name}", f"{check.t:g}", Strong(f"{column.t_closeness:.3f}"))
+            for name, column in check.sensitive.items()
+        ]
     return text_table(title, "Asked", "Reached", rows=rows)
 
 

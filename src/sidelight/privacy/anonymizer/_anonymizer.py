@@ -62,6 +62,7 @@ from sidelight.privacy.anonymizer._recount import (
 )
 from sidelight.tags import own_tags
 
+Share = Annotated[float, Interval(0, 1)]
 ShareBelowOne = Annotated[float, Interval(0, 1, open_high=True)]
 Diversity = Literal["distinct", "entropy", "recursive", "recursive-published"]
 
@@ -82,7 +83,10 @@ class Anonymizer(Clusterer):
     - k-anonymity: it has at least ``k`` rows;
     - l-diversity, for every sensitive column with counts ``r_1 >= r_2 >= ... >= r_v`` of its values
       in the class: ``v >= l`` (distinct), ``-Σ_i (r_i/r) log(r_i/r) >= log l`` (entropy) or
-      ``r_1 < c (r_l + r_{l+1} + ... + r_v)`` (recursive).
+      ``r_1 < c (r_l + r_{l+1} + ... + r_v)`` (recursive);
+    - t-closeness, for every sensitive column: its distribution in the class is at most ``t`` from
+      that in all published rows, by the earth mover's distance over the ranks of numbers and dates
+      and the total variation of categories.
 
     The published table itself is counted again at the end of every fit; a fit whose table does
     not satisfy the conditions raises. Read more in the :doc:`user guide </privacy/anonymizer>`.
@@ -99,10 +103,17 @@ class Anonymizer(Clusterer):
         same with the ``l`` least frequent values instead, as the book's text has it.
     c : float > 0, finite, default=3.0
         Constant of the recursive models.
+    t : float in [0, 1], default=1.0
+        Largest distance between the distribution of a sensitive column in a class and that in the
+        published rows (t-closeness), for every sensitive column; 1 asks for nothing.
     suppress : float in [0, 1), default=0.0
         Largest share of the rows that may be left out of the published table. Rows are left out
         only where that lowers the loss, a left-out row counting as lost entirely, or where the
         diversity cannot be reached with them.
+    random_merges : float in [0, 1), default=0.0
+        Share of the classes, drawn at random, that are joined with the nearest class although they
+        are valid. It hinders conclusions from what the method would have published if the sensitive
+        values were others (minimality), as long as ``random_state`` is None or kept secret.
     generalize : {"ranges", "representatives"}, default="ranges"
         Published form of a class: ranges of numbers and sets of categories, or, as in
         microaggregation, the mean of numbers and the most frequent category.
@@ -139,8 +150,8 @@ class Anonymizer(Clusterer):
         The same after the start and after every pass of refinement.
     t_closeness_ : dict of str to float
         For every sensitive column, the largest distance between the distribution of a class and
-        that of the published rows: earth mover's distance over the order of numbers, total
-        variation for categories.
+        that of the published rows: earth mover's distance over the ranks of numbers and dates,
+        total variation for categories.
     k_ : int
         Size of the smallest class.
     l_ : float
@@ -194,7 +205,9 @@ class Anonymizer(Clusterer):
     l: Count = 1  # noqa: E741 - the name of the parameter in the literature
     diversity: Diversity = "distinct"
     c: FinitePositive = 3.0
+    t: Share = 1.0
     suppress: ShareBelowOne = 0.0
+    random_merges: ShareBelowOne = 0.0
     generalize: Literal["ranges", "representatives"] = "ranges"
     n_clusters: Count | Auto = "auto"
     random_state: Seed = None
@@ -234,8 +247,10 @@ class Anonymizer(Clusterer):
         constraints : Constraints, default=None
             Not used; a warning is given for it.
         sensitive : array of shape (n_samples,) or table of several columns, default=None
-            Sensitive columns, each of which has to be diverse in every class; they are not part
-            of the published quasi-identifiers. Needed for ``l > 1``.
+            Sensitive columns, each of which has to be diverse and close to the whole in every
+            class; they are not part of the published quasi-identifiers. Needed for ``l > 1`` and
+            ``t < 1``. Digits that are no quantities, such as codes, are given as texts or
+            categories: numbers have an order.
         hierarchies : dict of str to Hierarchy or mapping, default=None
             Hierarchies of values, by column of ``X``. A class publishes the lowest common
             ancestor of its values in place of a set or range.
@@ -253,7 +268,7 @@ class Anonymizer(Clusterer):
         self.hierarchies_ = read_hierarchies(hierarchies, columns)
         check_no_identifiers(columns, self.hierarchies_, n_rows)
         conditions = ClassConditions(
-            self.k, self.diversity, self.l, self.c, read_sensitive(sensitive, n_rows, X)
+            self.k, self.diversity, self.l, self.c, read_sensitive(sensitive, n_rows, X), self.t
         )
         check_sensitive(conditions)
         check_size(self.k, n_rows)
@@ -333,6 +348,10 @@ class Anonymizer(Clusterer):
             other = run(np.delete(rows, out))
             best = other if other[-1].history[-1] < found.history[-1] else best
         self.search_ = best[1].curve(np.random.RandomState(seed))
+        if self.random_merges:
+            rows, search, found = best
+            found.labels = search.merge_some(found.labels, self.random_merges, rng)
+            found.history.append(_with_lost(search.loss(found.labels), len(rows), n_rows))
         return best
 
     def _unite(self, search: AnonymousClasses, found: RowClasses, n_rows: int) -> list[Array]:
@@ -370,7 +389,7 @@ class Anonymizer(Clusterer):
         classes = equivalence_classes(published)
         sizes = np.bincount(classes)
         counts = [counts_of(column, classes) for column in conditions.columns]
-        check_published(sizes, counts, conditions)
+        check_published(sizes, classes, conditions)
         self.labels_ = np.full(n_rows, -1, np.int32)
         self.labels_[rows] = found.labels
         self.suppressed_ = np.flatnonzero(self.labels_ < 0)

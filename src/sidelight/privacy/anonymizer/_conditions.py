@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,15 @@ from sidelight._typing import Array, IntArray
 from sidelight._words import counted, setting
 from sidelight.constraints.inner import check_one_index
 from sidelight.exceptions import SidelightError
-from sidelight.io.inner import UNKNOWN_LABELS, folded
+from sidelight.io.inner import folded
 from sidelight.privacy.anonymizer._columns import Column, read_columns
 
 #: Models of diversity in the order of their numbers in compiled loops.
 MODELS = ("distinct", "entropy", "recursive", "recursive-published")
+
+
+#: Rule of the compiled loops that every class satisfies.
+NO_RULE = (0, 1, 1.0, 1.0, np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0, np.bool_))
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +40,8 @@ class ClassConditions:
         Constant of the recursive models.
     columns : list of Column
         Sensitive columns.
+    t : float
+        Largest distance of the distribution of a sensitive column in a class to that in all rows.
     """
 
     k: int
@@ -42,43 +49,45 @@ class ClassConditions:
     least: int
     c: float
     columns: list[Column]
+    t: float = 1.0
 
     @property
-    def rule(self) -> tuple[int, int, float]:
-        """Model, ``l`` and constant as compiled loops take them."""
-        return MODELS.index(self.model), self.least, float(self.c)
+    def about_sensitive(self) -> bool:
+        """Whether something is asked of the sensitive columns."""
+        return self.least > 1 or self.t < 1
+
+    @cached_property
+    def rule(self) -> tuple[Any, ...]:
+        """Model, ``l``, constant, ``t`` and distributions, as compiled loops take them."""
+        if self.t >= 1:
+            return MODELS.index(self.model), self.least, float(self.c), *NO_RULE[3:]
+        widest = max(len(column.values) for column in self.columns)
+        below = np.zeros((len(self.columns), widest))
+        for place, column in enumerate(self.columns):
+            shares = np.bincount(column.codes) / len(column.codes)
+            below[place, : len(shares)] = np.cumsum(shares) if column.is_ordered else shares
+        sums = np.zeros((len(self.columns), widest + 1))
+        sums[:, 1:] = np.cumsum(below, axis=1)
+        ordered = np.array([column.is_ordered for column in self.columns], np.bool_)
+        return MODELS.index(self.model), self.least, float(self.c), self.t, below, sums, ordered
 
     @property
     def codes(self) -> Array:
-        """Codes of the sensitive columns; none where diversity is not required."""
-        if self.least <= 1 or not self.columns:
+        """Codes of the sensitive columns; none where nothing is asked of them."""
+        if not self.about_sensitive or not self.columns:
             return np.zeros((len(self.columns[0].codes) if self.columns else 0, 0), np.int32)
         return np.column_stack([column.codes for column in self.columns]).astype(np.int32)
 
     @property
     def n_values(self) -> IntArray:
         """Number of values of every sensitive column that counts."""
-        if self.least <= 1:
+        if not self.about_sensitive:
             return np.zeros(0, np.int64)
         return np.array([len(column.values) for column in self.columns], np.int64)
 
     @property
-    def n_even(self) -> int:
-        """Number of equally frequent values that satisfy the model."""
-        if self.model == "recursive":  # r < c (v - l + 1) r
-            return max(self.least, int(np.floor(self.least - 1 + 1 / self.c)) + 1)
-        return self.least
-
-    @property
-    def grown_size(self) -> int:
-        """Size of the smallest classes that growth aims at."""
-        if self.least <= 1 or self.model == "distinct":
-            return max(self.k, self.least)
-        return -(-self.k // self.n_even) * self.n_even
-
-    @property
     def unions_hold(self) -> bool:
-        """Whether the union of two classes that satisfy the model satisfies it.
+        """Whether the union of two classes that satisfy the conditions satisfies them.
 
         Then the table as a whole has to, and every part of it can fall back to one class.
         """
@@ -90,7 +99,7 @@ class ClassConditions:
 
     def holds(self, counts: Array) -> bool:
         """Whether counts of the values of one sensitive column satisfy the model."""
-        return bool(is_diverse(counts, *self.rule))
+        return bool(is_diverse(counts, *self.rule[:3]))
 
 
 def read_sensitive(sensitive: Any, n_rows: int, X: Any) -> list[Column]:
@@ -134,22 +143,24 @@ def _folded(column: Column) -> Column:
 
 
 def check_sensitive(conditions: ClassConditions) -> None:
-    """Raise if diversity is required, but sensitive columns are missing or have gaps."""
-    if conditions.least <= 1:
+    """Raise if something is asked of sensitive columns, but they are missing or have gaps."""
+    if not conditions.about_sensitive:
         return
     if not conditions.columns:
+        of_diversity = conditions.least > 1
+        asked = setting("l", conditions.least) if of_diversity else setting("t", conditions.t)
         raise SidelightError(
-            f"{setting('l', conditions.least)} is about sensitive columns; give them to fit as "
-            f"sensitive, or leave {setting('l')} at 1."
+            f"{asked} is about sensitive columns; give them to fit as sensitive, or leave "
+            f"{setting('l' if of_diversity else 't')} at 1."
         )
     for column in conditions.columns:
         if column.n_missing:
             first = int(np.flatnonzero(column.codes < 0)[0])
             raise SidelightError(
                 f"The sensitive column {column.name!r} is missing in "
-                f"{counted(column.n_missing, 'row')}, the first is row {first} (empty, or one of "
-                f"the words {', '.join(UNKNOWN_LABELS[1:4])}): it is not clear whether that makes "
-                "a class more diverse. Remove these rows, or write a word of its own there."
+                f"{counted(column.n_missing, 'row')}, the first is row {first} (empty, or a word "
+                "such as NA, ? and unknown): a class is not more diverse by what is not known. "
+                "Remove these rows, or write what is known of them, such as: not tested."
             )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sidelight._kernels.privacy.anonymizer.diversity import rows_are_diverse
+from sidelight._kernels.privacy.anonymizer.diversity import classes_hold, rows_are_diverse
 from sidelight._kernels.privacy.anonymizer.grow import FREE, grow_classes
 from sidelight._kernels.privacy.anonymizer.penalty import classes_penalty, reliefs
 from sidelight._kernels.privacy.anonymizer.refine import attach_rows, nearest_union, refine_block
@@ -19,10 +19,10 @@ from sidelight._kernels.privacy.anonymizer.split import best_cut, split_rows
 from sidelight._progress import fit_progress, wait_for
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight.engine import get_threads
-from sidelight.privacy.anonymizer._conditions import ClassConditions
+from sidelight.privacy.anonymizer._conditions import NO_RULE, ClassConditions
 from sidelight.privacy.anonymizer._encode import Encoded
+from sidelight.privacy.anonymizer._growth import Growth, growths_for
 from sidelight.privacy.anonymizer._publish import RowsByClass, classes_of
-from sidelight.privacy.anonymizer._recount import counts_of
 
 #: Rows of a block within which classes grow, and classes of this size that it holds at least.
 BLOCK_ROWS, BLOCK_CLASSES = 2000, 30
@@ -34,8 +34,6 @@ PASS_CLASSES = 100
 MAX_PASSES, MIN_SHARE = 12, 0.004
 #: Classes of more rows than this, and of more than this many times ``k``, are not changed.
 LARGE_CLASS, LARGE_TIMES = 400, 4
-#: Rule of diversity that every class satisfies.
-NO_RULE = (0, 1, 1.0)
 #: Numbers of classes of the search for a loss curve, and rows that it looks at.
 CURVE_CLASSES, CURVE_ROWS = 64, 20_000
 
@@ -78,6 +76,7 @@ class AnonymousClasses:
         self.sensitive = codes if codes.shape[1] else np.zeros((encoded.n_rows, 0), np.int32)
         self.n_values = conditions.n_values if codes.shape[1] else np.zeros(0, np.int64)
         self.rule = conditions.rule
+        self.growths = growths_for(conditions, encoded.n_rows)
         # Conditions of blocks, which are unions of classes.
         self.block_rule = self.rule if conditions.unions_hold else NO_RULE
         self.equal_weights = np.ones(self.n_columns)
@@ -128,23 +127,25 @@ class AnonymousClasses:
 
     def violating(self, labels: IntArray) -> Array:
         """Classes that do not satisfy the conditions."""
-        bad = np.bincount(labels) < self.conditions.k
-        if self.conditions.least > 1:
-            rule = self.conditions
-            for column in rule.columns:
-                counts = counts_of(column, labels)
-                bad |= counts.short_of(rule.model, rule.least, rule.c)
-        return bad
+        return ~self._hold(classes_of(labels))
 
-    def merge_violating(self, labels: IntArray) -> IntArray:
+    def _hold(self, classes: RowsByClass) -> Array:
+        least = self.conditions.k
+        members, starts = classes.members, classes.starts
+        return classes_hold(self.sensitive, self.n_values, members, starts, least, self.rule)
+
+    def merge_violating(self, labels: IntArray, rows: IntArray | None = None) -> IntArray:
         """Join the smallest class that does not satisfy the conditions with the nearest one.
 
-        Until all do, or one class is left: the agglomeration of section 16.5.2.
+        Until all do, or one class is left: the agglomeration of section 16.5.2. The labels are
+        those of ``rows``, by default of all.
         """
         seen = np.zeros(self.encoded.n_marks, np.int64)
         while True:
             classes = classes_of(labels)
-            bad = np.flatnonzero(self.violating(labels))
+            if rows is not None:
+                classes = RowsByClass(rows[classes.members], classes.starts)
+            bad = np.flatnonzero(~self._hold(classes))
             if not len(bad) or classes.n == 1:
                 return labels
             which = int(bad[np.argmin(classes.sizes[bad])])
@@ -160,6 +161,32 @@ class AnonymousClasses:
             )
             joined = np.where(labels == which, nearest, labels)
             labels = np.unique(joined, return_inverse=True)[1]
+
+    def merge_some(self, labels: IntArray, share: float, rng: np.random.RandomState) -> IntArray:
+        """Join classes that are drawn at random with the nearest ones.
+
+        Who knows the method cannot conclude then from a class that no smaller ones were valid.
+        """
+        first = np.unique(labels, return_index=True)[1]
+        drawn = first[rng.uniform(size=len(first)) < share]
+        seen = np.zeros(self.encoded.n_marks, np.int64)
+        for row in rng.permutation(drawn):
+            classes = classes_of(labels)
+            if classes.n == 1:
+                break
+            nearest = nearest_union(
+                self.columns,
+                classes.members,
+                classes.starts,
+                int(labels[row]),
+                self.sensitive,
+                self.n_values,
+                self.rule,
+                seen,
+            )
+            joined = np.where(labels == labels[row], nearest, labels)
+            labels = np.unique(joined, return_inverse=True)[1]
+        return labels
 
     def outliers(self, labels: IntArray, budget: int) -> IntArray:
         """Rows without which the others of their class would lose less than they.
@@ -181,7 +208,7 @@ class AnonymousClasses:
 
     def _grown(self, rows: IntArray) -> IntArray:
         """Labels of rows: blocks by top-down splits, and classes that grow within them."""
-        size = self.conditions.grown_size
+        size = max(growth.size for growth in self.growths)
         largest = max(BLOCK_ROWS, BLOCK_CLASSES * size)
         order, starts = split_rows(
             self.columns,
@@ -235,16 +262,24 @@ class AnonymousClasses:
         classes = RowsByClass(block, np.array([0, len(block)]))
         if self.penalties(classes)[0] == 0.0:
             return np.zeros(len(block), np.int64)
-        size = self.conditions.grown_size
-        model, least, _ = self.rule
+        found = []
+        for growth in self.growths:
+            labels[block] = FREE
+            found.append(self._grow_by(growth, block, labels))
+        if self.conditions.unions_hold and not all(whole for _, whole in found):
+            found.append((self._leaves(block), True))
+        return min((mine for mine, _ in found), key=lambda mine: self._cost(block, mine))
+
+    def _grow_by(self, growth: Growth, block: IntArray, labels: IntArray) -> tuple[IntArray, bool]:
+        """Labels of the rows of a block by one way to grow, and whether no row was left over."""
         n = grow_classes(
             self.columns,
             block,
-            size,
-            max(MIN_NEAR, NEAR_PER_ROW * size),
-            self.sensitive,
-            self.n_values,
-            (model, least, size // self.conditions.n_even),
+            growth.size,
+            max(MIN_NEAR, NEAR_PER_ROW * growth.size),
+            growth.codes,
+            growth.n_values,
+            (growth.least, growth.most),
             labels,
             0,
         )
@@ -266,10 +301,17 @@ class AnonymousClasses:
 
         n_free = attach(self.rule) if n else len(block)
         if n_free and self.conditions.unions_hold:
-            return self._leaves(block)
+            mine = np.unique(np.where(mine < 0, n, mine), return_inverse=True)[1]
+            return self.merge_violating(mine, block), False
         if n_free and n_free < len(block):
             attach(NO_RULE)  # classes that are not diverse now are joined with others at the end
-        return np.unique(mine, return_inverse=True)[1]
+        return np.unique(mine, return_inverse=True)[1], True
+
+    def _cost(self, block: IntArray, labels: IntArray) -> float:
+        """Sum of the penalties of the rows of a block."""
+        classes = classes_of(labels)
+        penalties = self.penalties(RowsByClass(block[classes.members], classes.starts))
+        return float(penalties @ classes.sizes)
 
     def _leaves(self, block: IntArray) -> IntArray:
         """Labels by splits alone, each of which leaves both sides valid."""

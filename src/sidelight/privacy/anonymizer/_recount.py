@@ -117,16 +117,17 @@ class Counts:
         return ~self.published_holds(least, c)
 
 
-def check_published(sizes: IntArray, counts: list[Counts], conditions: ClassConditions) -> None:
+def check_published(sizes: IntArray, classes: IntArray, conditions: ClassConditions) -> None:
     """Raise unless every class of the published table satisfies the conditions."""
     if sizes.min() < conditions.k:
         raise AnonymityError(
             f"A class of the generalized table has {sizes.min()} rows, fewer than k={conditions.k}."
         )
-    for column, one in zip(conditions.columns, counts, strict=True):
-        if one.short_of(conditions.model, conditions.least, conditions.c).any():
+    for column in conditions.columns:
+        if falls_short(column, classes, conditions).any():
             raise AnonymityError(
-                f"A class of the generalized table is not diverse enough in {column.name!r}."
+                f"A class of the generalized table is not diverse enough in {column.name!r}, or "
+                "too far from the whole table."
             )
 
 
@@ -144,21 +145,34 @@ def counts_of(column: Column, classes: IntArray) -> Counts:
     return Counts(owner[order], value[order], n[order], int(classes.max()) + 1)
 
 
+def falls_short(column: Column, classes: IntArray, conditions: ClassConditions) -> Array:
+    """Classes that do not satisfy the conditions on a sensitive column."""
+    counts = counts_of(column, classes)
+    short = counts.short_of(conditions.model, conditions.least, conditions.c)
+    if conditions.t < 1:
+        short = short | (distances(column, counts) > conditions.t + ROUNDING)
+    return short
+
+
 def closeness(column: Column, classes: IntArray) -> float:
     """Largest distance of the distribution of a class to that of all rows."""
-    counts = counts_of(column, classes)
+    return float(distances(column, counts_of(column, classes)).max())
+
+
+def distances(column: Column, counts: Counts) -> FloatArray:
+    """Distance of the distribution of every class to that of all rows."""
     width = len(column.values) + 1
     everywhere = np.bincount(counts.value, counts.n, width) / counts.n.sum()
     total = np.bincount(counts.owner, counts.n, counts.n_classes)
     share = counts.n / total[counts.owner]
     if not column.is_ordered or column.n_missing or len(column.values) < 2:
         more = np.maximum(share - everywhere[counts.value], 0.0)
-        return float(np.bincount(counts.owner, more, counts.n_classes).max())
+        return np.asarray(np.bincount(counts.owner, more, counts.n_classes), np.float64)
     return _earth_mover(counts, share, np.cumsum(everywhere[:-1]))
 
 
-def _earth_mover(counts: Counts, share: FloatArray, below: FloatArray) -> float:
-    """Earth mover's distance over the ranks of ordered values, in [0, 1].
+def _earth_mover(counts: Counts, share: FloatArray, below: FloatArray) -> FloatArray:
+    """Earth mover's distances over the ranks of ordered values, in [0, 1].
 
     Between two values that a class has, its distribution function is constant, so that sums of
     ``|F(v) - G(v)|`` are those of a sorted G: no table of classes by values is needed.
@@ -175,7 +189,7 @@ def _earth_mover(counts: Counts, share: FloatArray, below: FloatArray) -> float:
     within = np.bincount(owner, _area(below, value, until, level), counts.n_classes)
     none = np.zeros(counts.n_classes)
     before = _area(below, np.zeros(counts.n_classes, np.int64), value[first], none)
-    return float((within + before).max() / (n_values - 1))
+    return (within + before) / (n_values - 1)
 
 
 def _area(below: FloatArray, start: IntArray, end: IntArray, level: FloatArray) -> FloatArray:

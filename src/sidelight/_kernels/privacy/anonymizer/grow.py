@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from sidelight._kernels import kernel
-from sidelight._kernels.privacy.anonymizer.diversity import DISTINCT
 from sidelight._kernels.privacy.anonymizer.penalty import common_ancestor, span
 
 #: Label of a row that has no class yet.
@@ -101,16 +100,13 @@ def _join(columns: Any, row: int, low: Any, high: Any, codes: Any, n_codes: Any,
 def _admitted(sensitive: Any, row: int, counts: Any, distinct: Any, slots: int, rule: Any) -> bool:
     """Whether a row may take one of the slots that a class still has.
 
-    Under the model of distinct values, the last slots are for values that the class does not have;
-    under the others no value has more rows than would be its part of equal ones, ``rule[2]``.
+    The last slots are for values that the class does not have, until it has enough different ones;
+    and no value may have more rows than its part.
     """
-    model, least, most = rule
+    least, most = rule
     for j in range(sensitive.shape[1]):
         count = counts[j, sensitive[row, j]]
-        if model == DISTINCT:
-            if count > 0 and least - distinct[j] >= slots:
-                return False
-        elif count >= most:
+        if count >= most[j] or (count > 0 and least[j] - distinct[j] >= slots):
             return False
     return True
 
@@ -145,8 +141,8 @@ def grow_classes(
         Number of candidates.
     sensitive, values
         Sensitive codes and their numbers of values; no columns where diversity is not asked for.
-    rule : tuple (model, l, most)
-        Model of diversity, its ``l``, and the most rows of a class with one value.
+    rule : tuple (least, most) of ndarray
+        Least number of different values of a class, and most rows of it with one value, by column.
     labels : ndarray of int
         Labels of all rows; those of classes are set, rows of the block that are left stay free.
     first : int
