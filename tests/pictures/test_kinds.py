@@ -374,6 +374,18 @@ class TestPoints:
         assert draw_points(ax, self.picture(names=names, listed=True), inks_of(ax)).names == []
         assert [text.get_text() for text in ax.get_legend().get_texts()] == list(names.values())
 
+    def test_long_names_are_whole_or_say_where_words_are_left_out(self):
+        names = {0: "malignant", 1: "a very long name of a class", 2: "cedar"}
+        svg = svg_of(self.picture(names=names))
+        (marks,) = re.findall(r'<g id="marks">(.*?)</g></g></g>', svg)
+        shown = re.findall(r"<text[^>]*>(.*?)</text>", marks)
+        assert shown == ["malignant", "a very … class", "cedar"]
+        assert re.findall(r"<title>(.*?)</title>", marks) == [names[1]]
+        boxes = numbers(r'translate\(([\d.-]+) [\d.-]+\)"><g>.*?width="([\d.-]+)"', marks)
+        width = float(re.search(r'viewBox="0 0 ([\d.]+)', svg).group(1))
+        assert np.all(boxes[:, 0] - boxes[:, 1] / 2 >= 0)
+        assert np.all(boxes[:, 0] + boxes[:, 1] / 2 <= width)
+
     def test_numbers_color_points_on_a_scale(self, ax):
         picture = self.picture(values=np.arange(6.0), value_title="size")
         drawn = draw_points(ax, picture, inks_of(ax), legend=False)

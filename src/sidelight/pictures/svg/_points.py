@@ -10,6 +10,7 @@ import numpy as np
 
 from sidelight._typing import FloatArray, IntArray
 from sidelight._words import format_number
+from sidelight.pictures._run import shorten_words
 from sidelight.pictures.kinds._points import Lines, Mark, Points, Regions, Text
 from sidelight.pictures.kinds._scales import frame_of, nice_ticks
 from sidelight.pictures.kinds._shapes import Shape
@@ -26,7 +27,7 @@ _MARKS: dict[str, str] = {
     Mark.CENTER: "center",
 }
 _MANY_NAMES = 15
-_LETTERS = 8  # of the name of a group
+_LETTERS = 18  # of the name of a group
 #: From these widths on a picture has these margins, and these radii of few, more and many points.
 _LOOKS = (
     (700, 16.0, (4.0, 3.2, 2.4)),
@@ -270,11 +271,13 @@ def _names(at: Placed, drawn: Points) -> str:
         members = np.flatnonzero(drawn.codes == number)
         if not len(members):
             continue
-        short = name[:_LETTERS]
+        short = shorten_words(name, _LETTERS)
         width = 10.0 + LETTER * len(short)
         x, y = float(np.median(at.x[members])), float(np.median(at.y[members]))
+        x = min(max(x, width / 2 + 1), at.box.width - width / 2 - 1)
+        whole = f"<title>{escape(name)}</title>" if short != name else ""
         parts.append(
-            f'<g transform="translate({x:.1f} {y:.1f})"><g><rect class="k{number}" '
+            f'<g transform="translate({x:.1f} {y:.1f})"><g>{whole}<rect class="k{number}" '
             f'x="{-width / 2:.1f}" y="-9" width="{width:.1f}" height="18" rx="9"/>'
             f'<text y="4">{escape(short)}</text></g></g>'
         )
