@@ -61,7 +61,8 @@ def check_summary_counts_clusters_and_violations(method: Method) -> None:
     model = fitted(method)
     lines = model.summary().split("\n")
     assert f"{len(model.labels_)} rows" in lines[1]
-    assert str(model.n_iter_) in lines[2]
+    if method.tags.kind != "anonymizer":  # whose search could tell what it did not publish
+        assert str(model.n_iter_) in lines[2]
     assert f"{model.cluster_sizes_.min()} to {model.cluster_sizes_.max()} rows" in lines[3]
     assert (str(model.n_violations_) if model.n_violations_ else "No constraint") in lines[4]
 

@@ -22,7 +22,10 @@ def with_dates_read(columns):
         found.append(column)
         if column.kind != "date":
             continue
-        days = pd.Series(pd.to_datetime(column.values, unit="s"))
+        known = ~np.isnan(column.values)
+        stamps = np.full(len(known), np.datetime64("NaT", "us"))
+        stamps[known] = np.round(column.values[known] * 1e6).astype(np.int64)
+        days = pd.Series(stamps)
         for what, said in (("weekday", days.dt.day_name()), ("month", days.dt.month_name())):
             levels = tuple(said.dropna().unique())
             codes = said.map({level: code for code, level in enumerate(levels)}).fillna(-1)

@@ -22,6 +22,8 @@ _WORD = re.compile(r"[^\W\d_](?:[\w'’-]*\w)?")
 
 #: Least share of the words of a language among those that no other language of the column has.
 _LEAST_SHARE = 0.08
+#: A language has at least so many of them: single ones are words of another language, too.
+_LEAST_DIFFERENT = 4
 
 #: Articles, pronouns, prepositions, conjunctions and auxiliary verbs by language.
 _FUNCTION_WORDS = {
@@ -161,7 +163,8 @@ def function_words(counts: Counter[str]) -> frozenset[str]:
             name: sum(counts[word] for word in words - found) for name, words in languages.items()
         }
         best = max(sums, key=lambda name: sums[name])
-        if sums[best] < _LEAST_SHARE * total:
+        n_different = sum(counts[word] > 0 for word in languages[best] - found)
+        if sums[best] < _LEAST_SHARE * total or n_different < _LEAST_DIFFERENT:
             break
         found |= languages.pop(best)
         total -= sums[best]

@@ -135,7 +135,7 @@ def test_sparse_rows_equal_dense_ones() -> None:
     thin = CondEns(2, random_state=0).fit(sparse.csr_matrix(X), known=side)
     assert adjusted_rand_index(dense.labels_, thin.labels_) == 1.0
     assert thin.score_ == pytest.approx(dense.score_)
-    with pytest.raises(TypeError, match="Sparse data"):
+    with pytest.raises(SidelightError, match="takes no sparse rows"):
         CondEns(2, estimator=MeanShift()).fit(sparse.csr_matrix(X), known=side)
 
 

@@ -127,8 +127,8 @@ def test_new_rows_without_and_with_balance(uneven, assignment):
     ("params", "message"),
     [
         ({"min_size": 101}, "add up to 303, more than the 300 rows: ask for at most 100"),
-        ({"min_size": [1, 2, 3]}, "min_size must be a number"),
-        ({"min_size": -1}, "min_size must be a number of at least 0"),
+        ({"min_size": [1, 2, 3]}, "min_size must be a finite number"),
+        ({"min_size": -1}, "min_size must be a finite number of at least 0"),
         ({"balance": 1.2}, "balance must be a number of at least 0 and at most 1"),
         ({"balance": "much"}, "balance must be a number of at least 0 and at most 1"),
         ({"sample_size": 2}, "sample_size must be at least n_clusters"),

@@ -246,7 +246,7 @@ def test_bad_parameters(wine):
     X, y, _ = wine
     for model, message in (
         (ConstrainedPCA(0), "at least 1"),
-        (ConstrainedPCA(penalty=(-1, 1)), "penalty must be a number of at least 0"),
+        (ConstrainedPCA(penalty=(-1, 1)), "penalty must be a finite number of at least 0"),
         (ConstrainedLPP(penalty=-1), "penalty must be"),
         (ConstrainedLPP(n_neighbors=0), "n_neighbors must be a whole number of at least 1"),
         (ChunkletLDA(shrinkage=1), "shrinkage must be a number of at least 0 and below 1"),
@@ -255,7 +255,7 @@ def test_bad_parameters(wine):
             model.fit(X, y)
     with pytest.raises(TypeError, match="whole number"):
         ConstrainedPCA(1.5).fit(X, y)
-    with pytest.raises(TypeError, match="dense data is required"):
+    with pytest.raises(SidelightError, match="ConstrainedLPP takes no sparse rows"):
         ConstrainedLPP().fit(sparse.csr_array(X), y)
 
 

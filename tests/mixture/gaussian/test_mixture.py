@@ -222,7 +222,7 @@ def test_more_starts_are_no_worse() -> None:
     ("params", "message"),
     [
         ({"covariance_type": "round"}, "covariance_type must be one of 'full'"),
-        ({"reg_covar": -1.0}, "reg_covar must be a number of at least 0"),
+        ({"reg_covar": -1.0}, "reg_covar must be a finite number of at least 0"),
         ({"measurement_noise": -1.0}, "measurement_noise must be a finite number of at least 0"),
         ({"tol": -1.0}, "tol must be a number of at least 0"),
         ({"max_iter": 0}, "max_iter"),

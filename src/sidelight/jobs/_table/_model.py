@@ -285,7 +285,7 @@ def _for_new_rows(estimator: Any) -> Any:
     }
     if hasattr(estimator, "updates_"):  # of every row that came
         records["updates_"] = []
-    records |= dict.fromkeys(name for name in OF_THE_FIT if hasattr(estimator, name))
+    records |= dict.fromkeys(name for name in OF_THE_FIT if name in vars(estimator))
     chosen = getattr(estimator, "estimator_", None)
     if chosen is not None and _for_new_rows(chosen) is not chosen:
         records["estimator_"] = _for_new_rows(chosen)

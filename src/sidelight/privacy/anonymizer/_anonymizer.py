@@ -330,14 +330,13 @@ class Anonymizer(Clusterer):
         budget = int(self.suppress * n_rows + 1e-9)
         gone = rows_to_remove(conditions, budget, rng)
         check_size(self.k, n_rows - len(gone), len(gone))
-        n_clusters = None if self.n_clusters == "auto" else int(self.n_clusters)
 
         def run(rows: IntArray) -> tuple[IntArray, AnonymousClasses, RowClasses]:
             mine, rule = columns, conditions
             if len(rows) < n_rows:
                 mine, rule = [column.only(rows) for column in columns], conditions.only(rows)
             search = AnonymousClasses(encode(mine, self.hierarchies_), rule)
-            found = search.run(n_clusters, np.random.RandomState(seed), self.verbose)
+            found = self._find_classes(search, np.random.RandomState(seed))
             found.history = [_with_lost(loss, len(rows), n_rows) for loss in found.history]
             return rows, search, found
 
@@ -353,6 +352,11 @@ class Anonymizer(Clusterer):
             found.labels = search.merge_some(found.labels, self.random_merges, rng)
             found.history.append(_with_lost(search.loss(found.labels), len(rows), n_rows))
         return best
+
+    def _find_classes(self, search: AnonymousClasses, rng: np.random.RandomState) -> RowClasses:
+        """Divide the rows into classes; one that searches in another way defines this method."""
+        n_clusters = None if self.n_clusters == "auto" else int(self.n_clusters)
+        return search.run(n_clusters, rng, self.verbose)
 
     def _unite(self, search: AnonymousClasses, found: RowClasses, n_rows: int) -> list[Array]:
         """Unite classes that are published alike, and those of them that are not valid then.
@@ -430,7 +434,7 @@ class Anonymizer(Clusterer):
         Fitted to 4 rows of 1 feature.
         The published values leave 0.0595 of their columns open (NCP).
         2 clusters of 2 to 2 rows (median 2).
-        Uses conditions.
+        No constraint was violated.
         """
         lines = super().summary().split("\n")
         lines[2] = "The published values stand for more than they tell (representatives)."

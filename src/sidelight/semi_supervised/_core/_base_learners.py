@@ -68,7 +68,7 @@ def _named(name: str) -> Any:
     if name == "logistic":
         from sklearn.linear_model import LogisticRegression
 
-        return LogisticRegression(max_iter=1000)
+        return LogisticRegression(max_iter=10_000)
     if name in ("svm", "rbf-svm"):
         from sklearn.svm import SVC, LinearSVC
 

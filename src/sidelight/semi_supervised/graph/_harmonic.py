@@ -83,7 +83,7 @@ class HarmonicClassifier(_SolvedClassifier):
     >>> from sidelight.semi_supervised import HarmonicClassifier
     >>> X = [[0.0], [1.0], [2.1], [3.3], [4.6]]
     >>> y = ["low", None, None, None, "high"]
-    >>> model = HarmonicClassifier(1, weights="connectivity").fit(X, y)
+    >>> model = HarmonicClassifier(1, weights="connectivity", class_shares="free").fit(X, y)
     >>> model.classes_.tolist(), model.label_distributions_[1].round(2).tolist()
     (['high', 'low'], [0.25, 0.75])
     >>> model.predict([[0.4], [3.9]]).tolist()

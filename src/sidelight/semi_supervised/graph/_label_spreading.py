@@ -81,11 +81,12 @@ class LabelSpreadingClassifier(_SolvedClassifier):
     Examples
     --------
     >>> from sidelight.semi_supervised import LabelSpreadingClassifier
-    >>> X = [[0.0], [1.0], [2.1], [3.3], [4.6]]
-    >>> y = ["low", None, None, None, "high"]
-    >>> model = LabelSpreadingClassifier(1, weights="connectivity").fit(X, y)
+    >>> X = [[0.0], [1.0], [2.1], [3.3]]
+    >>> y = ["low", None, None, "high"]
+    >>> model = LabelSpreadingClassifier(1, weights="connectivity", class_shares="free")
+    >>> model = model.fit(X, y)
     >>> model.transduction_.tolist()
-    ['low', 'low', 'low', 'high', 'high']
+    ['low', 'low', 'high', 'high']
     """
 
     _: KW_ONLY

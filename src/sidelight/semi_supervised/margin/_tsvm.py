@@ -14,8 +14,10 @@ from sidelight._fit.parameters import (
     Count,
     FiniteNonNegative,
     FinitePositive,
+    Restarts,
     Verbosity,
     estimator,
+    n_restarts,
 )
 from sidelight._progress import stage_progress
 from sidelight._typing import Array, IntArray
@@ -83,7 +85,7 @@ class TSVM(BalancedClassifier, KernelClassifier):
     solver : {"auto", "direct", "cg"}, default="auto"
         How the steps of Newton's method are found: by factoring a matrix of the size of the
         columns, or by conjugate gradients; "auto" factors up to 500 columns.
-    n_init : int >= 1, default=10
+    n_init : int >= 1 or "auto", default=10
         Number of searches, of which the lowest objective stays. The first is the published one,
         the next four begin with the first and last rows along two principal axes, and all others
         with a fifth of the pairs of the best one so far switched at random, always the same way.
@@ -166,7 +168,7 @@ class TSVM(BalancedClassifier, KernelClassifier):
     kernel: KernelName = "linear"
     gamma: Gamma = "scale"
     solver: Literal["auto", "direct", "cg"] = "auto"
-    n_init: Count = 10
+    n_init: Restarts = 10
     max_iter: Count = 100
     tol: FinitePositive = 1e-6
     verbose: Verbosity = 0
@@ -248,7 +250,7 @@ class TSVM(BalancedClassifier, KernelClassifier):
                         solver=solver,
                         tol=self.tol,
                         max_iter=self.max_iter,
-                        n_init=self.n_init,
+                        n_init=n_restarts(self),
                         step=lambda value: progress.step(value / scale),
                     )
                 )
