@@ -34,6 +34,13 @@ HOLDING_OUT = "constraints/_splitting.py"
 OTHER_KNOWLEDGE = ("constraints/conditions/", "constraints/relations/", "constraints/splits/")
 MAX_FILES_OF_OTHER_KNOWLEDGE = 6
 
+#: What some fits pass beside their algorithm: the count of a published table that shares no code with
+#: the search, and its losses; how a call that fails is undone.
+BESIDE = {
+    "anonymizer": ("privacy/anonymizer/_recount.py", "privacy/anonymizer/_published_loss.py"),
+    "incremental-isomap": ("manifold/incremental/_undo.py",),
+}
+
 #: Where the code is, as code objects name it.
 PACKAGE = f"{Path(sidelight.__file__).parent.as_posix()}/"
 METHODS = catalog.methods()
@@ -77,7 +84,9 @@ def test_a_fit_passes_few_files_of_its_family(method: Method) -> None:
     data, model = models.data_for(method), models.make(method, n_init=1)
     with threads(1):  # the walk is noted in this thread
         passed = walk(lambda: model.fit(data.X, constraints=data.known), ".", method.cls)
-    own = [path for path in passed if path.startswith(f"{method.family}/")]
+    beside = BESIDE.get(method.name, ())
+    assert set(beside) <= set(passed)
+    own = [path for path in passed if path.startswith(f"{method.family}/") and path not in beside]
     assert 1 <= len(own) <= MAX_FILES, own
     known = [path for path in passed if path.startswith("constraints/")]
     others = [path for path in known if path.startswith(OTHER_KNOWLEDGE)]
