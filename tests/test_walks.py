@@ -34,8 +34,8 @@ HOLDING_OUT = "constraints/_splitting.py"
 OTHER_KNOWLEDGE = ("constraints/conditions/", "constraints/relations/", "constraints/splits/")
 MAX_FILES_OF_OTHER_KNOWLEDGE = 6
 
-#: What some fits pass beside their algorithm: the count of a published table that shares no code with
-#: the search, and its losses; how a call that fails is undone.
+#: What some fits pass beside their algorithm: the count of a published table that shares no code
+#: with the search, and its losses; how a call that fails is undone.
 BESIDE = {
     "anonymizer": ("privacy/anonymizer/_recount.py", "privacy/anonymizer/_published_loss.py"),
     "incremental-isomap": ("manifold/incremental/_undo.py",),
