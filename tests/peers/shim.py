@@ -43,7 +43,6 @@ SCORES = {
     "adjusted_rand_score": evaluation.adjusted_rand_index,
     "adjusted_mutual_info_score": evaluation.adjusted_mutual_information,
     "normalized_mutual_info_score": evaluation.normalized_mutual_information,
-    "mutual_info_score": evaluation.mutual_information,
 }
 
 

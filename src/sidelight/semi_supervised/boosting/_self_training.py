@@ -53,8 +53,8 @@ class SelfTrainingClassifier(ProbabilisticClassifier):
         Of "threshold": probability above which a prediction becomes a label.
     k_best : int >= 1, default=10
         Of "k_best": number of rows that a round labels.
-    max_iter : int >= 1, default=10
-        Largest number of rounds.
+    max_iter : int >= 1 or None, default=10
+        Largest number of rounds; by None they go on until no row is left or none certain enough.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class SelfTrainingClassifier(ProbabilisticClassifier):
     criterion: Literal["threshold", "k_best"] = "threshold"
     threshold: Share = 0.75
     k_best: Count = 10
-    max_iter: Count = 10
+    max_iter: Count | None = 10
     random_state: Seed = None
     verbose: Verbosity = 0
 
@@ -123,7 +123,9 @@ class SelfTrainingClassifier(ProbabilisticClassifier):
         self._codes = labels.copy()
         self.labeled_iter_ = np.where(labels >= 0, 0, -1)
         self.n_iter_, self.stop_reason_ = 0, ""
-        with fit_progress(type(self).__name__, self.max_iter, verbose=self.verbose) as progress:
+        n_free = int(np.count_nonzero(labels < 0))
+        most = n_free + 1 if self.max_iter is None else int(self.max_iter)
+        with fit_progress(type(self).__name__, most, verbose=self.verbose) as progress:
             while not self.stop_reason_:
                 self._run_round(scaled, seed)
                 progress.step(float(np.count_nonzero(self._codes >= 0)))
