@@ -58,7 +58,7 @@ def test_lle_rebuilds_rows_from_the_map() -> None:
     near = cdist(X[:-1], X[1:]).diagonal() < 3
     rebuilt = model.inverse_transform(between[near])
     assert np.median(np.linalg.norm(rebuilt - (X[:-1] + X[1:])[near] / 2, axis=1)) < 1.0
-    with pytest.raises(ValueError, match="3 coordinates, but the map has 2"):
+    with pytest.raises(ValueError, match="3 columns, but the map has 2"):
         model.inverse_transform(np.zeros((1, 3)))
 
 
