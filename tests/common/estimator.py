@@ -258,7 +258,8 @@ def check_words_instead_of_numbers(method: Method) -> None:
 def check_rows_that_are_not_in_memory(method: Method) -> None:
     """Collections to be computed and names of files are refused in words, and not pulled."""
     data, model = data_for(method), fitted(method)
-    uses = [getattr(model, name) for name in USES if name != "score" and hasattr(model, name)]
+    names = [name for name in (*USES, "inverse_transform") if name != "score"]
+    uses = [getattr(model, name) for name in names if hasattr(model, name)]
     for call in (make(method).fit, *uses):
         for lazy in (not_in_memory.Array(data.X), not_in_memory.DataFrame(data.X)):
             with pytest.raises(TypeError, match=r"Dask collection.*\.compute\(\).*open_rows"):

@@ -8,20 +8,29 @@ import pytest
 from tests.common import not_in_memory
 
 from sidelight import Constraints, jobs
-from sidelight.cluster import KMeans
+from sidelight.active import Answers, MinMax
+from sidelight.cluster import KMeans, mine_concepts
 from sidelight.constraints import Correspondences
 from sidelight.engine import as_rows
-from sidelight.preparation import TablePreparer
+from sidelight.manifold import CoordinatedViews
+from sidelight.preparation import TablePreparer, discretize
 from sidelight.semi_supervised import HarmonicClassifier
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 NUMBERS = np.arange(40) % 2
+
+LINKED = Correspondences([(i, i) for i in range(30)], [40, 40])
 
 DOORS = {
     "as_rows": (as_rows, X),
     "TablePreparer": (TablePreparer().fit, X),
     "a job": (lambda rows: jobs.run("cluster", data=rows), X),
     "views": (lambda rows: Correspondences([(0, 1)], [40, 40]).stack([X, rows]), X),
+    "quality": (lambda rows: Constraints([(0, 1)], n_samples=40).quality(rows), X),
+    "questions": (lambda rows: MinMax().start(rows, Answers(40)), X),
+    "discretize": (discretize, X),
+    "mine_concepts": (mine_concepts, (X > 0).astype(int)),
+    "a view": (lambda rows: CoordinatedViews(1).fit([X, rows], correspondences=LINKED), X),
     "labels": (Constraints.from_labels, NUMBERS),
     "ids": (lambda ids: Constraints([(0, 1)], ids=ids), np.arange(40)),
     "y": (lambda y: HarmonicClassifier().fit(X, y), NUMBERS),
@@ -38,7 +47,7 @@ def test_dask_collections_are_not_pulled_into_memory(door):
     assert not lazy.pulled
 
 
-@pytest.mark.parametrize("door", ["as_rows", "TablePreparer", "a job", "views"])
+@pytest.mark.parametrize("door", list(DOORS)[:8])
 def test_queries_of_polars_are_to_be_collected(door):
     call, values = DOORS[door]
     with pytest.raises(TypeError, match=r"LazyFrame.*\.collect\(\)"):

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_array
 
-from sidelight._in_memory import check_computed
+from sidelight._in_memory import check_computed, check_in_memory
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import counted, setting, worded
@@ -218,6 +219,23 @@ def explain_bad_rows(X: Any, error: Exception, name: str = "This method") -> Exc
         f"{error}\nThe first is in row {row}, column {column}; {len(np.unique(rows))} of "
         f"{X.shape[0]} rows are affected: drop them, or fill in the values first."
     )
+
+
+def check_coordinates(Z: Any, n_components: int, what: str = "Z") -> Array:
+    """Check places on a map: in memory, finite, dense, a column for each of its coordinates."""
+    check_in_memory(Z, what)
+    if sparse.issparse(Z):
+        raise SidelightError(
+            f"{what} is sparse, but places on a map are not: give {what}.toarray(), a column for "
+            "each coordinate, as transform returns them."
+        )
+    places: Array = check_array(Z, dtype=[np.float64, np.float32], input_name=what)
+    if places.shape[1] != n_components:
+        raise SidelightError(
+            f"{what} has {counted(places.shape[1], 'column')}, but the map has "
+            f"{counted(n_components, 'coordinate')}; give places as transform returns them."
+        )
+    return places
 
 
 def _not_finite(values: Any) -> Any:

@@ -13,6 +13,7 @@ from sklearn.utils import check_array, check_random_state
 
 from sidelight._fit.checks import check_extent
 from sidelight._fit.parameters import check_parameters
+from sidelight._in_memory import check_in_memory
 from sidelight._typing import Array, FloatArray
 from sidelight.active._answers import Answers
 from sidelight.constraints.inner import align
@@ -149,6 +150,7 @@ def check_rows(X: Any) -> RowSource:
     """Return the rows of an array, a CSR matrix or a source, checked."""
     rows = X
     if not isinstance(X, RowSource):
+        check_in_memory(X)
         rows = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     check_extent(X, rows, fit=True)
     return as_rows(rows)

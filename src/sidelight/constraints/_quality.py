@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._in_memory import check_in_memory
 from sidelight._typing import IntArray
 from sidelight.exceptions import SidelightError
 
@@ -118,6 +119,7 @@ def measure_quality(
 def _check_data(X: Any, n_samples: int) -> Any:
     from sklearn.utils import check_array
 
+    check_in_memory(X)
     data = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
     if data.shape[0] != n_samples:
         raise SidelightError(

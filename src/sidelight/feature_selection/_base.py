@@ -10,6 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import Count, Interval, estimator
+from sidelight._in_memory import check_in_memory
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import setting
@@ -53,6 +54,23 @@ class _ScoreSelector(Transformer, SelectorMixin):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self._needs_knowledge
         return tags
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Return rows with all features: the kept ones, and zeros in place of the others.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n_samples, n_selected)
+            Rows, as :meth:`transform` returns them.
+
+        Returns
+        -------
+        rows : array or CSC matrix of shape (n_samples, n_features)
+            Rows.
+        """
+        check_in_memory(X)
+        found: Array = super().inverse_transform(X)
+        return found
 
     def _set_scores(self, scores: Array, *, larger_is_better: bool) -> None:
         """Rank the features; of equal scores the first wins, and NaN comes last."""

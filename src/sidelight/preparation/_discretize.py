@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_array
 
 from sidelight._fit.parameters import Parameter, Share
 from sidelight._fit.thresholds import Rule, share_of_maximum
+from sidelight._in_memory import check_in_memory
 from sidelight._typing import Array
 
 
@@ -55,6 +56,7 @@ def discretize(
         ("by", by, Literal["columns", "rows"]),
     ):
         Parameter(name, kind, kind, "").check(value)
+    check_in_memory(X)
     values = check_array(X)
     if by == "rows":
         return np.ascontiguousarray(discretize(values.T, share, rule=rule).T)

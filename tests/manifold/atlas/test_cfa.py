@@ -277,7 +277,7 @@ def test_bad_input_is_explained(sheet: tuple[np.ndarray, np.ndarray]) -> None:
         CoordinatedFactorAnalysis(2).fit(X[:3])
     with pytest.raises(SidelightError, match=r"init must hold 2 coordinates of each of the 300"):
         CoordinatedFactorAnalysis(2, init=X[:5]).fit(X)
-    with pytest.raises(SidelightError, match="Coordinates have 2 columns, got 3"):
+    with pytest.raises(SidelightError, match="X has 3 columns, but the map has 2 coordinates"):
         CoordinatedFactorAnalysis(2, n_init=1).fit(X).inverse_transform(X)
 
 

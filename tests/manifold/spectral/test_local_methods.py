@@ -12,7 +12,7 @@ from sklearn import manifold as theirs
 from tests.manifold.spectral.sheets import assert_same_up_to_sign, explained, roll, strip
 
 from sidelight import Constraints
-from sidelight.exceptions import EmbeddingWarning
+from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.graphs import distance_graph
 from sidelight.manifold import LaplacianEigenmap, LocallyLinearEmbedding
 
@@ -58,8 +58,12 @@ def test_lle_rebuilds_rows_from_the_map() -> None:
     near = cdist(X[:-1], X[1:]).diagonal() < 3
     rebuilt = model.inverse_transform(between[near])
     assert np.median(np.linalg.norm(rebuilt - (X[:-1] + X[1:])[near] / 2, axis=1)) < 1.0
-    with pytest.raises(ValueError, match="3 coordinates, but the map has 2"):
+    with pytest.raises(ValueError, match="3 columns, but the map has 2"):
         model.inverse_transform(np.zeros((1, 3)))
+    with pytest.raises(SidelightError, match=r"Z is sparse.*Z\.toarray\(\)"):
+        model.inverse_transform(sparse.csr_array(between))
+    with pytest.raises(SidelightError, match=r"no sparse rows: X\.toarray\(\)"):
+        LocallyLinearEmbedding().fit(sparse.csr_array(X))
 
 
 def test_lle_lists_listen_to_cannot_links() -> None:

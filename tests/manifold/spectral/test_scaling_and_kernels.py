@@ -156,5 +156,5 @@ def test_sparse_rows_and_wrong_input() -> None:
         ClassicalScaling().fit(np.ones((5, 2)))
     with pytest.raises(SidelightError, match="at least 2 rows"):
         KernelPCA().fit([[1.0, 2.0]])
-    with pytest.raises(ValueError, match="3 coordinates, but the map has 2"):
+    with pytest.raises(ValueError, match="3 columns, but the map has 2"):
         KernelPCA().fit(X).inverse_transform(np.zeros((1, 3)))

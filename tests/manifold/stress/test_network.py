@@ -112,7 +112,7 @@ def test_bad_input_is_explained():
     with pytest.raises(SidelightError, match="hidden_layer_sizes must be"):
         AutoassociativeNetwork(hidden_layer_sizes=()).fit(draw())
     network = AutoassociativeNetwork(random_state=0, max_iter=50).fit(draw())
-    with pytest.raises(SidelightError, match="Z has 3 columns; the map has 2 coordinates"):
+    with pytest.raises(SidelightError, match="Z has 3 columns, but the map has 2 coordinates"):
         network.inverse_transform(np.zeros((2, 3)))
 
 

@@ -16,7 +16,11 @@ from tests.semi_supervised.graph.graphs import blobs, permuted, random_graph, so
 
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.graphs import full_graph, neighbor_graph
-from sidelight.semi_supervised import HarmonicClassifier, SpectralGraphTransducer
+from sidelight.semi_supervised import (
+    HarmonicClassifier,
+    MinCutClassifier,
+    SpectralGraphTransducer,
+)
 from sidelight.semi_supervised.graph._harmonic_solve import Dirichlet
 
 
@@ -180,7 +184,7 @@ def test_a_small_class_keeps_its_size(cls: Any) -> None:
     assert np.abs(np.mean(means) - 0.12) < 0.02
 
 
-@pytest.mark.parametrize("cls", [HarmonicClassifier, SpectralGraphTransducer])
+@pytest.mark.parametrize("cls", [HarmonicClassifier, SpectralGraphTransducer, MinCutClassifier])
 def test_labels_that_are_no_random_sample_are_told(cls: Any) -> None:
     X, y, rng = clouds(0, apart=2.5)
     known = np.full(500, -1)

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array
 
 from sidelight._fit.parameters import Count, Parameter, Whole
+from sidelight._in_memory import check_in_memory
 from sidelight._kernels.cluster.coclustering import admission
 from sidelight._kernels.cluster.coclustering.admission import admit
 from sidelight._kernels.cluster.coclustering.bits import ALL
@@ -207,6 +208,7 @@ def mine_concepts(
         ("max_concepts", max_concepts, Count),
     ):
         Parameter(name, kind, kind, "").check(value)
+    check_in_memory(X)
     names = getattr(X, "columns", None)
     rows = check_array(X, accept_sparse="csr")
     # Side information of rows and columns, with ids and orders brought to positions.

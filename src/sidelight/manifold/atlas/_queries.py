@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.checks import check_coordinates
 from sidelight._typing import Array
-from sidelight._words import counted
 from sidelight.base import Embedding
 from sidelight.constraints.inner import check_one_index
 from sidelight.engine import as_rows
@@ -165,11 +165,7 @@ class AtlasEmbedding(Embedding):
             Covariance of the row at each place, if asked for.
         """
         check_is_fitted(self)
-        places = check_array(X, dtype=[np.float64, np.float32])
-        if places.shape[1] != self.n_components:
-            raise SidelightError(
-                f"Coordinates have {counted(self.n_components, 'column')}, got {places.shape[1]}."
-            )
+        places = check_coordinates(X, self.n_components, "X")
         back = np.argsort(self._atlas.units.order)
         inner = as_rows(self._atlas.to_search(places))
 

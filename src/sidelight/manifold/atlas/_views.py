@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from sidelight._fit.checks import check_weights, explain_bad_rows
 from sidelight._fit.parameters import NamesLike, estimator, n_restarts
+from sidelight._in_memory import check_in_memory
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import counted, setting
@@ -425,6 +426,7 @@ class CoordinatedViews(CoordinatedFactorAnalysis):
                 raise SidelightError(f"There is one view, numbered 0, and no view {view}.")
             return np.asarray(self._check_rows(X, reset=False))
         self._check_view(view)
+        check_in_memory(X)
         try:
             rows = check_array(X, dtype=[np.float64, np.float32])
         except (ValueError, TypeError) as error:
@@ -467,6 +469,7 @@ def is_list_of_tables(X: Any) -> bool:
 
 def checked_view(view: Any, number: int) -> Array:
     """A view as an array of finite numbers."""
+    check_in_memory(view, f"View {number}")
     try:
         return np.asarray(check_array(view, dtype=[np.float64, np.float32]))
     except (ValueError, TypeError) as error:

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from sidelight._fit.alternation import Alternation, alternate
+from sidelight._fit.checks import check_coordinates
 from sidelight._fit.parameters import (
     ArrayLike,
     Auto,
@@ -260,11 +261,7 @@ class GlobalCoordination(Embedding):
             Expected rows.
         """
         check_is_fitted(self)
-        places = check_array(Z, dtype=[np.float64, np.float32])
-        if places.shape[1] != self._n_features_out:
-            raise SidelightError(
-                f"Places have {self._n_features_out} coordinates, but these have {places.shape[1]}."
-            )
+        places = check_coordinates(Z, self._n_features_out)
         rows = self._linked.rebuild(places.astype(np.float64))
         unscaled = np.ldexp(rows, self._units.exponent) + self._units.center
         return np.asarray(unscaled.astype(places.dtype))

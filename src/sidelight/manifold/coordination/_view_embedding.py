@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from sidelight._fit.checks import check_extent
 from sidelight._fit.parameters import check_parameters
+from sidelight._in_memory import check_in_memory
 from sidelight._typing import Array, IntArray
 from sidelight._words import counted
 from sidelight.base import Embedding
@@ -140,6 +141,7 @@ class ViewsEmbedding(Embedding):
                 f"There is no view {view}; the map has {counted(len(self._columns), 'view')}."
             )
         finite = "allow-nan" if self._models_missing else True
+        check_in_memory(X)
         rows = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=finite)
         check_extent(X, rows, fit=False)
         if rows.shape[1] != len(self._columns[view]):

@@ -10,8 +10,9 @@ import numpy as np
 from scipy import linalg, sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.checks import check_coordinates
 from sidelight._fit.parameters import Auto, Count, FinitePositive, estimator
 from sidelight._typing import Array
 from sidelight.base import Embedding
@@ -129,12 +130,8 @@ class KernelPCA(Embedding):
         check_is_fitted(self)
         if self._rows is None:
             raise SidelightError("Rows cannot be recovered from a precomputed kernel.")
-        places = check_array(Z, dtype=[np.float64, np.float32])
         mapped = self.embedding_.astype(np.float64)
-        if places.shape[1] != mapped.shape[1]:
-            raise ValueError(
-                f"Z has {places.shape[1]} coordinates, but the map has {mapped.shape[1]}."
-            )
+        places = check_coordinates(Z, mapped.shape[1])
         rows = self._rows.toarray() if sparse.issparse(self._rows) else self._rows
         with one_thread_blas:
             matrix = self._compare(mapped, mapped)

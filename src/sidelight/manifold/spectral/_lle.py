@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.checks import check_coordinates
 from sidelight._fit.parameters import FinitePositive, estimator
 from sidelight._typing import Array
 from sidelight.constraints import Pairs, known_pairs
@@ -174,12 +175,8 @@ class LocallyLinearEmbedding(_NeighborhoodEmbedding):
             others come without their effect.
         """
         check_is_fitted(self)
-        places = check_array(Z, dtype=[np.float64, np.float32])
         mapped = self.embedding_[self._kept]
-        if places.shape[1] != mapped.shape[1]:
-            raise ValueError(
-                f"Z has {places.shape[1]} coordinates, but the map has {mapped.shape[1]}."
-            )
+        places = check_coordinates(Z, mapped.shape[1])
         distances, targets = RowSearch(mapped).nearest(places, min(self.n_neighbors, len(mapped)))
         indptr = np.arange(0, targets.size + 1, targets.shape[1])
         near = sparse.csr_array(

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.checks import check_coordinates
 from sidelight._fit.parameters import (
     Auto,
     Count,
@@ -30,7 +30,6 @@ from sidelight._words import setting
 from sidelight.base import Embedding
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
-from sidelight.exceptions import SidelightError
 from sidelight.manifold.linear._base import Centered
 from sidelight.manifold.stress._layers import Layers
 from sidelight.tags import own_tags
@@ -246,11 +245,7 @@ class AutoassociativeNetwork(Embedding):
             Rows, in the element type of the coordinates.
         """
         check_is_fitted(self)
-        codes = check_array(Z, dtype=[np.float64, np.float32], input_name="Z")
-        if codes.shape[1] != self._n_features_out:
-            raise SidelightError(
-                f"Z has {codes.shape[1]} columns; the map has {self._n_features_out} coordinates."
-            )
+        codes = check_coordinates(Z, self._n_features_out)
         rebuilt = self._layers.decode(self._vector, codes.astype(np.float64) / self.scale_)
         return np.asarray(self.scale_ * rebuilt + self.mean_).astype(codes.dtype)
 

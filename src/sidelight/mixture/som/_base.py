@@ -16,9 +16,10 @@ from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeAlias, TypeV
 import numpy as np
 from scipy.special import softmax, xlogy
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.alternation import Evaluation, State
+from sidelight._fit.checks import check_coordinates
 from sidelight._fit.parameters import Count, Interval, estimator
 from sidelight._fit.restarts import fit_progress
 from sidelight._fit.tiles import tiles
@@ -27,7 +28,6 @@ from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.base import Embedding
 from sidelight.engine import as_rows
-from sidelight.exceptions import SidelightError
 from sidelight.mixture.som._grid import Grid, Topology, make_grid
 from sidelight.mixture.som._parts import FamilyColumns
 from sidelight.mixture.som._steps import cache_tiles
@@ -358,14 +358,7 @@ class FittedMap(Embedding):
     def _check_places(self, Z: Any) -> Array:
         """Places as float64, as many coordinates as the grid has axes."""
         check_is_fitted(self)
-        places: Array = check_array(Z, dtype=np.float64, input_name="Z")
-        n_axes = len(self._nodes.shape)
-        if places.shape[1] != n_axes:
-            raise SidelightError(
-                f"Z has {places.shape[1]} columns, but the map has {n_axes} axes; give the "
-                "coordinates that transform returns."
-            )
-        return places
+        return check_coordinates(Z, len(self._nodes.shape)).astype(np.float64, copy=False)
 
 
 @estimator

@@ -122,13 +122,12 @@ class _GraphClassifier(Classifier):
         names = known.name_rows if known.ids is not None else None
         if kind == "precomputed":
             return comparable_weights(check_graph(join_both_ways(rows), names)), _GivenSimilarity()
-        kept = rows if kind == "distances" else rows.copy()  # the user may change the rows
         if kind == "function":
-            similarity = _GivenSimilarity(self.graph, kept)
-            W = join_both_ways(similarity.of(kept))
+            similarity = _GivenSimilarity(self.graph, rows.copy())  # the user may change the rows
+            W = join_both_ways(similarity.of(similarity.rows))
             return comparable_weights(check_graph(W, names)), similarity
         W, by_distance = similarity_graph(
-            kept,
+            rows,
             None if kind == "full" else self.n_neighbors,
             weights=self.weights,
             sigma=None if self.sigma == "auto" else float(self.sigma),

@@ -41,6 +41,11 @@ class FlowEdges:
         """Weight of the edges between rows of different classes."""
         return float(self.weights[classes[self.first] != classes[self.second]].sum())
 
+    def cost(self, classes: IntArray, prices: Array) -> float:
+        """Weight of the edges between rows of different classes, and prices of unlabeled rows."""
+        counts = np.bincount(classes[self.labels < 0], minlength=len(prices))
+        return self.cut(classes) + float(counts @ prices)
+
     def reweighted(self, factors: Array) -> FlowEdges:
         """The same edges, with weights times these factors."""
         return replace(self, weights=self.weights * factors)
@@ -61,10 +66,11 @@ def edges_of(W: sparse.csr_array, labels: IntArray) -> FlowEdges:
     return FlowEdges(first, second, upper.data, labels)
 
 
-def separate(edges: FlowEdges, code: int) -> tuple[Array, Array, float]:
+def separate(edges: FlowEdges, code: int, price: float = 0.0) -> tuple[Array, Array, float]:
     """Minimum cut between the labeled rows of a class and those of all others.
 
-    Labeled rows on the same side are one vertex: edges of infinite weight join them.
+    Labeled rows on the same side are one vertex: edges of infinite weight join them. Every
+    unlabeled row that is with the class costs ``price`` more than one that is with the others.
 
     Returns
     -------
@@ -73,7 +79,8 @@ def separate(edges: FlowEdges, code: int) -> tuple[Array, Array, float]:
     outside : ndarray of bool, shape (n,)
         Rows that are with the others in every minimum cut.
     value : float
-        Weight of the cut.
+        Weight of the cut, and of the price: where that is negative, of what the rows with the
+        others forgo.
     """
     from ortools.graph.python import max_flow
 
@@ -84,9 +91,14 @@ def separate(edges: FlowEdges, code: int) -> tuple[Array, Array, float]:
     first, second = vertex[edges.first], vertex[edges.second]
     kept = first != second
     first, second = first[kept], second[kept]
-    scale = TOTAL_CAPACITY / max(float(edges.weights.sum()), 1e-300)
+    priced = vertex[vertex > 1] if price else vertex[:0]
+    scale = TOTAL_CAPACITY / max(float(edges.weights.sum()) + len(priced) * abs(price), 1e-300)
     capacity = np.maximum(np.rint(edges.weights[kept] * scale), 1).astype(np.int64)
     flow = max_flow.SimpleMaxFlow()
+    if len(priced):
+        toll = np.full(len(priced), max(round(abs(price) * scale), 1))
+        end = np.full(len(priced), int(price > 0))
+        flow.add_arcs_with_capacity(*((priced, end) if price > 0 else (end, priced)), toll)
     flow.add_arcs_with_capacity(
         np.concatenate([first, second, [0, 1]]),
         np.concatenate([second, first, [1, 0]]),  # so that both ends exist without any edge
@@ -100,13 +112,13 @@ def separate(edges: FlowEdges, code: int) -> tuple[Array, Array, float]:
     return sides[0][vertex], sides[1][vertex], flow.optimal_flow() / scale
 
 
-def cut_in_two(edges: FlowEdges) -> IntArray:
-    """Classes 0 and 1 of the rows, by a minimum cut.
+def cut_in_two(edges: FlowEdges, price: float = 0.0) -> IntArray:
+    """Classes 0 and 1 of the rows, by a minimum cut; unlabeled rows in class 1 cost ``price``.
 
     Of several minimum cuts one at an end is taken: rows on which they differ all go with the class
     that has fewer rows per label so far.
     """
-    second, first, _ = separate(edges, 1)
+    second, first, _ = separate(edges, 1, price)
     counts = np.bincount(edges.labels[edges.labels >= 0], minlength=2)
     fewer_first = first.sum() * counts[1] < second.sum() * counts[0]
     return np.where(second, 1, np.where(first | fewer_first, 0, 1))
@@ -129,30 +141,38 @@ def cut_by_isolation(edges: FlowEdges, n_classes: int) -> IntArray:
 
 
 def improve_by_swaps(
-    edges: FlowEdges, classes: IntArray, n_classes: int
+    edges: FlowEdges, classes: IntArray, prices: Array
 ) -> tuple[IntArray, list[float]]:
-    """Recut the rows of two classes, for all pairs of classes, until the cut gets no lighter.
+    """Recut the rows of two classes, for all pairs of classes, until nothing gets cheaper.
 
     Edges to third classes are cut either way, so that the cut of two classes is a minimum one in
     the graph of their rows alone.
+
+    Parameters
+    ----------
+    edges : FlowEdges
+        The graph.
+    classes : ndarray of shape (n,)
+        Classes to begin with.
+    prices : ndarray of shape (n_classes,)
+        What an unlabeled row costs in each class.
 
     Returns
     -------
     classes : ndarray of shape (n,)
         Classes of the rows.
     history : list of float
-        Weight of the cut after each round over the pairs.
+        Weight of the cut, and the prices, after each round over the pairs.
     """
-    value, history = edges.cut(classes), []
+    value, history = edges.cost(classes, prices), []
     while True:
         before = value
-        for pair in combinations(range(n_classes), 2):
-            rows = np.flatnonzero((classes == pair[0]) | (classes == pair[1]))
-            part = edges.subgraph(rows)
+        for pair in combinations(range(len(prices)), 2):
+            rows, two = rows_of_two(edges, classes, pair)
             trial = classes.copy()
-            two = replace(part, labels=_as_two(part.labels, pair))
-            trial[rows] = np.asarray(pair)[cut_in_two(two)]
-            new = edges.cut(trial)
+            price = float(prices[pair[1]] - prices[pair[0]])
+            trial[rows] = np.asarray(pair)[cut_in_two(two, price)]
+            new = edges.cost(trial, prices)
             if new < value - SMALLEST_GAIN * before:
                 classes, value = trial, new
         history.append(value)
@@ -160,6 +180,11 @@ def improve_by_swaps(
             return classes, history
 
 
-def _as_two(labels: IntArray, pair: tuple[int, int]) -> IntArray:
-    two: Any = np.where(labels == pair[0], 0, np.where(labels == pair[1], 1, -1))
-    return np.asarray(two, dtype=np.int64)
+def rows_of_two(
+    edges: FlowEdges, classes: IntArray, pair: tuple[int, int]
+) -> tuple[IntArray, FlowEdges]:
+    """Rows of two classes, and the edges between them with labels 0 and 1."""
+    rows = np.flatnonzero((classes == pair[0]) | (classes == pair[1]))
+    part = edges.subgraph(rows)
+    two: Any = np.where(part.labels == pair[0], 0, np.where(part.labels == pair[1], 1, -1))
+    return rows, replace(part, labels=np.asarray(two, dtype=np.int64))
