@@ -21,7 +21,8 @@ VERDICTS = {
     "Purity against rounds of feedback": Verdict(
         "cannot be had",
         "the collections of the chapter are not public in its preparation; on drawn documents "
-        "purity rises after a few statements, as published",
+        "purity rises after a few statements, as published; where only unsatisfied statements are "
+        "learned, as there, it falls again",
     ),
 }
 
