@@ -159,8 +159,13 @@ callable, default="knn"
     on, trees on nine. A learner that is good with the labels alone may lose: a linear SVM did
     on six of eight. Where classes are not apart in the similarities pseudo-labels mislead it.
     Without unlabeled rows it is the learner itself (AdaBoost with ``labeled_loss``), and where no
-    round lowers the objective the learner of the labeled rows is taken, with a warning. Rows with
-    values beyond 2^60 or all below 2^-60 are given to learners divided by a power of two.
+    round lowers the objective the learner of the labeled rows is taken, with a warning.
+
+    Probabilities are those at which the confidences are least, ``1/(1 + e^{-4H})``, and of several
+    classes the normalized products over the machines. They are not calibrated: for two classes
+    they are nearly as good as any power of them, for several that overlap too sharp.
+
+    Rows with values beyond 2^60 or all below 2^-60 are given to learners divided by a power of two.
 
     References
     ----------

@@ -68,7 +68,8 @@ class PairwiseLogisticRegression(_PairwiseClassifier, ProbabilisticClassifier):
     With more than two classes there is a machine for every class against the rest. Rows that
     belong apart may then both be of the rest, so that a cannot-link costs ``log(1 + e^{f_i+f_j})``,
     or ``-log[1 - σ(f_i)σ(f_j)]``. Probabilities are the ``σ(f_s)`` of all classes, divided by their
-    sum.
+    sum. They are not calibrated: with many pairs that are true they are less sharp than they could
+    be.
 
     There is no bias: center the rows before a linear kernel is used.
 
