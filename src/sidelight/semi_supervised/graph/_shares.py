@@ -34,7 +34,7 @@ USUAL_POWER, PRIOR_WEIGHT = 2.0, 4.0
 FEW_ROWS = 2000
 
 #: From so many rows on a single part of the labels is held out: each part costs a solution.
-MANY_ROWS = 20_000
+MANY_ROWS = 5_000
 
 #: Values are at least this: no probability is exactly 0 before it is raised.
 LEAST_VALUE = 1e-12
