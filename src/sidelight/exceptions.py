@@ -19,6 +19,10 @@ class InvalidParameter(SidelightError, TypeError):
     """A parameter has a value of another type, out of its range, or none of its choices."""
 
 
+class SparseRows(SidelightError, TypeError):
+    """Sparse rows were given to a method that takes none; scikit-learn raises a TypeError too."""
+
+
 class InvalidRequest(SidelightError):
     """A request contradicts itself, whatever the data holds."""
 

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sklearn
+from tests.peers.__main__ import RELEASE
 
 import sidelight.active
 from sidelight import catalog
@@ -68,6 +70,8 @@ def test_a_page_shows_its_table(table: Path) -> None:
 @pytest.mark.parametrize("table", [path for path in TABLES if path.stem in PEERS], ids=str)
 def test_every_parameter_of_a_peer_has_its_row(table: Path) -> None:
     peer = PEERS[table.stem]
+    if peer == "sklearn" and not sklearn.__version__.startswith(RELEASE):
+        pytest.skip(f"the tables are about {RELEASE}; make peers says what is new")
     if importlib.util.find_spec(peer) is None:
         pytest.skip(f"{peer} is not installed; make bench and make peers bring it")
     named = defaultdict(set)

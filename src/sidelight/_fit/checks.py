@@ -25,7 +25,7 @@ from sidelight.engine.inner import (
     too_large,
     too_small,
 )
-from sidelight.exceptions import ConstraintWarning, SidelightError
+from sidelight.exceptions import ConstraintWarning, SidelightError, SparseRows
 
 #: A column beside larger ones may be as small as this: squares are float64 where columns are
 #: compared, and some are squared again.
@@ -199,7 +199,7 @@ def no_sparse_rows(name: str) -> str:
 def explain_bad_rows(X: Any, error: Exception, name: str = "This method") -> Exception:
     """Error that names bad columns or values if the data shows them; else scikit-learn's own."""
     if sparse.issparse(X) and "dense data is required" in str(error):
-        return SidelightError(no_sparse_rows(name))
+        return SparseRows(no_sparse_rows(name))
     names = getattr(X, "columns", None)
     if names is not None and hasattr(X, "__getitem__") and "convert" in str(error):
         bad = [str(name) for name in names if np.asarray(X[name]).dtype.kind not in "biuf"]

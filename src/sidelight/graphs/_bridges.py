@@ -87,7 +87,8 @@ def spanning_edges(first: Array, second: Array) -> Array:
     n = int(high.max()) + 1
     _, shortest = np.unique(low * n + high, return_index=True)
     rank = shortest + 1.0  # all differ, and none is 0, which would be no edge
-    between = sparse.csr_array((rank, (low[shortest], high[shortest])), shape=(n, n))
+    ends = low[shortest].astype(np.int32), high[shortest].astype(np.int32)  # as csgraph takes them
+    between = sparse.csr_array((rank, ends), shape=(n, n))
     return np.sort(minimum_spanning_tree(between).data.astype(np.int64) - 1)
 
 

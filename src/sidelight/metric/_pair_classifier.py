@@ -147,6 +147,25 @@ class PairClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         return np.asarray(self.threshold_ - self.estimator_.pair_distance(pairs, self.rows))
 
+    def score(self, pairs: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of pairs whose class is predicted.
+
+        Parameters
+        ----------
+        pairs : array of shape (n_pairs, 2, n_features) or (n_pairs, 2)
+            As in :meth:`fit`.
+        y : array-like of shape (n_pairs,)
+            Their classes: 1 for together, -1 for apart.
+        sample_weight : array-like of shape (n_pairs,), default=None
+            Weights of the pairs.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+        """
+        return float(super().score(pairs, y, sample_weight))
+
     def set_threshold(self, threshold: float) -> Self:
         """Set the threshold.
 

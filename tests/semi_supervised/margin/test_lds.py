@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
+from tests.graphs.indices import with_small_indices
 
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.graphs import distance_graph
@@ -143,7 +144,7 @@ def graph():
 
 
 def test_small_rho_gives_path_lengths(graph):
-    expected = shortest_path(graph, directed=False)
+    expected = shortest_path(with_small_indices(graph), directed=False)
     np.testing.assert_allclose(density_distances(graph, 0.0), expected, rtol=1e-12)
     np.testing.assert_allclose(density_distances(graph, 1e-7), expected, rtol=1e-5)
     kernel = gaussian_of(density_distances(graph, 1e-7), 0.8)
@@ -151,7 +152,7 @@ def test_small_rho_gives_path_lengths(graph):
 
 
 def test_large_rho_gives_the_longest_edge_that_cannot_be_avoided(graph):
-    tree = minimum_spanning_tree(graph)
+    tree = minimum_spanning_tree(with_small_indices(graph))
     tree = (tree + tree.T).toarray()
     n = len(tree)
     longest = np.zeros((n, n))
@@ -171,7 +172,7 @@ def test_distances_between_the_limits(graph):
     rho = 3.0
     lengths = graph.copy()
     lengths.data = np.exp(rho * lengths.data) - 1
-    expected = np.log(1 + shortest_path(lengths, directed=False)) / rho
+    expected = np.log(1 + shortest_path(with_small_indices(lengths), directed=False)) / rho
     found = density_distances(graph, rho)
     np.testing.assert_allclose(found, expected, rtol=1e-9)
     np.testing.assert_array_equal(found, found.T)

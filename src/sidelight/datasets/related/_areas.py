@@ -126,7 +126,8 @@ def _planar(n: int, rng: np.random.RandomState) -> tuple[FloatArray, IntArray]:
 def _grow(edges: IntArray, n: int, n_clusters: int, rng: np.random.RandomState) -> IntArray:
     """Region of every area: that of the nearest start, along paths that stay in the region."""
     lengths = rng.uniform(0.2, 1.0, len(edges))
-    graph = sparse.coo_array((lengths, (edges[:, 0], edges[:, 1])), (n, n)).tocsr()
+    first, second = edges.T.astype(np.int32)  # csgraph of older SciPy takes no others
+    graph = sparse.coo_array((lengths, (first, second)), (n, n)).tocsr()
     starts = rng.permutation(n)[:n_clusters]
     _, _, sources = dijkstra(
         graph, directed=False, indices=starts, min_only=True, return_predecessors=True

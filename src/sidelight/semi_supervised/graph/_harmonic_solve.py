@@ -144,6 +144,8 @@ class Spreading:
 
 def solve_dense(coupling: sparse.csr_array, right: Array) -> Array | None:
     """Solve ``(I - coupling) x = right`` by Cholesky; None where the matrix is singular."""
+    if not coupling.shape[0]:  # older SciPy factors no empty matrix
+        return np.zeros_like(right)
     matrix = np.eye(coupling.shape[0]) - coupling.toarray()
     try:
         with one_thread_blas:

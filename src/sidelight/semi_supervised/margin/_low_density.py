@@ -144,6 +144,9 @@ def descend_in_stages(
     normal = np.zeros(problem.rows.shape[1])
     history, n_iter, converged = [], 0, True
     stages = [0.0] if not np.any(problem.signs == 0) else 2.0 ** np.arange(-DOUBLINGS, 1)
+    if not len(normal):  # all rows are alike; older SciPy minimizes over no numbers
+        value = problem.objective(normal, cost, cost_unlabeled)[0]
+        return LowDensityFit(problem.values(normal), [float(value)], 0, True)
     for stage in stages:
         found = optimize.minimize(
             problem.objective,
