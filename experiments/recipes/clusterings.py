@@ -52,8 +52,8 @@ def make_two_clusterings(
     --------
     >>> from experiments.recipes.clusterings import make_two_clusterings
     >>> data = make_two_clusterings(200, n_clusters=3, random_state=0)
-    >>> data.data.shape, data.extras["known"].max()
-    ((200, 4), np.int64(2))
+    >>> data.data.shape, int(data.extras["known"].max())
+    ((200, 4), 2)
     """
     if not 0 <= orthogonality <= 1:
         raise SidelightError(f"orthogonality is between 0 and 1, got {orthogonality}.")

@@ -122,6 +122,8 @@ def test_scores_that_scikit_learn_has(labels):
 @given(labelings(max_rows=60))
 def test_adjusted_information_is_that_of_scikit_learn(labels):
     expected = sklearn.metrics.adjusted_mutual_info_score(*labels)
+    if all(len(np.unique(one)) == len(one) for one in labels):
+        expected = 1.0  # the same partition, whatever older releases say of single rows
     assert adjusted_mutual_information(*labels) == pytest.approx(expected, abs=1e-9)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn import semi_supervised as peer
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
@@ -13,6 +14,8 @@ from sklearn.svm import LinearSVC
 from sidelight import Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.semi_supervised import SelfTrainingClassifier
+
+OLDER = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8)
 
 
 def iris(every: int = 10) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -28,6 +31,8 @@ def iris(every: int = 10) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("learner", [LogisticRegression(max_iter=500), GaussianNB()])
 def test_without_constraints_it_is_that_of_scikit_learn(learner, rule) -> None:
     X, _, known = iris()
+    if "k_best" in rule and isinstance(learner, GaussianNB) and OLDER:
+        pytest.skip("older releases order rows that are equally certain in another way")
     ours = SelfTrainingClassifier(learner, **rule).fit(X, known)
     theirs = peer.SelfTrainingClassifier(learner, **rule).fit(X, known)
     np.testing.assert_array_equal(ours.labeled_iter_, theirs.labeled_iter_)

@@ -68,8 +68,8 @@ class InformationBottleneck(BottleneckBase):
     >>> model = InformationBottleneck(2, random_state=0).fit(counts)
     >>> bool(model.labels_[0] == model.labels_[1] != model.labels_[2])
     True
-    >>> model.predict([[0, 0, 3]])[0] == model.labels_[2]
-    np.True_
+    >>> bool(model.predict([[0, 0, 3]])[0] == model.labels_[2])
+    True
     """
 
     n_clusters: Count = 8

@@ -85,8 +85,8 @@ def make_attributed_graph(
     --------
     >>> from sidelight.datasets import make_attributed_graph
     >>> X, relations, labels = make_attributed_graph(random_state=0)
-    >>> X.shape, relations.restrict(labels == 0).components().max()
-    ((300, 10), np.int64(0))
+    >>> X.shape, int(relations.restrict(labels == 0).components().max())
+    ((300, 10), 0)
     """
     check_counts(1, n_per_cluster=n_per_cluster, n_clusters=n_clusters, n_features=n_features)
     check_shares(p_in=p_in, p_out=p_out)

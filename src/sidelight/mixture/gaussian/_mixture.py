@@ -258,8 +258,8 @@ default="full"
         >>> X = np.random.default_rng(0).normal(size=(200, 2)) @ [[1.0, 1.0], [0.0, 0.1]]
         >>> model = GaussianMixture(1, random_state=0).fit(X)
         >>> filled, covariances = model.impute([[2.0, np.nan]], return_cov=True)
-        >>> filled.round(1), np.sqrt(covariances[0, 1, 1]).round(1)
-        (array([[2., 2.]]), np.float64(0.1))
+        >>> filled.round(1), round(float(np.sqrt(covariances[0, 1, 1])), 1)
+        (array([[2., 2.]]), 0.1)
         """
         check_is_fitted(self)
         source = self._validate_rows(X, reset=False)

@@ -252,7 +252,7 @@ def _as_arrow(values: Any, name: str) -> pa.Array:
         values = values.combine_chunks()
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
-    if str(values.type) == "string_view":  # Arrow has a test for it from version 16 on
+    if pa.types.is_string_view(values.type):
         values = values.cast(pa.large_string())
     return values
 
