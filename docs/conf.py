@@ -57,4 +57,5 @@ sphinx_gallery_conf = {
     "abort_on_example_error": False,  # the others run, and the build fails at its end
     "reset_modules": (),
     "min_reported_time": 5,
+    "write_computation_times": False,  # a page that would fetch scripts
 }

@@ -24,7 +24,7 @@ def setup(app: Any) -> dict[str, bool]:
         raise SkipNode
 
     def block(translator: Any, node: Any) -> None:
-        translator.body.append(f'<div class="math">{mathml(node.astext(), block=True)}</div>')
+        translator.body.append(f'<div class="formula">{mathml(node.astext(), block=True)}</div>')
         raise SkipNode
 
     app.add_html_math_renderer("mathml", (inline, None), (block, None))
