@@ -114,6 +114,10 @@ class EmbeddingWarning(UserWarning):
     """An embedding has fewer dimensions than requested, or is unreliable; the message says why."""
 
 
+class WorkerLost(UserWarning):
+    """A worker of a cluster was lost during a fit; its part was done again, with the same result."""
+
+
 class PreparationWarning(UserWarning):
     """New rows hold values that the preparation was not fitted to; the message names them."""
 

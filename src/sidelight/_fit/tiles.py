@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +21,24 @@ def tiles(n_rows: int, size: int = TILE_ROWS) -> Iterator[slice]:
 
 
 class EqualWeights:
-    """Weights of 1 for all rows, without the memory: any slice is a piece of the same array."""
+    """Weights of 1 for all rows, without the memory: any slice is a piece of the same array.
+
+    It is pickled as its element type alone, so that it costs nothing to send to where rows are.
+    """
 
     def __init__(self, source: RowSource) -> None:
-        longest = max(stop - start for start, stop in source.blocks)
-        self._ones = np.ones(longest, dtype=source.dtype)
+        self._dtype = source.dtype
+        self._ones = np.ones(0, dtype=self._dtype)
 
     def __getitem__(self, rows: slice) -> Array:
-        return self._ones[: rows.stop - rows.start]
+        ones, n = self._ones, rows.stop - rows.start
+        if len(ones) < n:
+            ones = self._ones = np.ones(n, dtype=self._dtype)
+        return ones[:n]
+
+    def part(self, start: int, stop: int) -> EqualWeights:
+        """Return the weights of consecutive rows, which are the same."""
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_dtype": self._dtype, "_ones": np.ones(0, dtype=self._dtype)}

@@ -61,6 +61,9 @@ class RowSource(ABC):
     #: keeps rows on disk within their memory budget.
     max_parallel: int | None = None
 
+    #: Whether the rows live in partitions elsewhere, and with them what passes leave for each row.
+    is_partitioned: bool = False
+
     @property
     def shape(self) -> tuple[int, int]:
         """Number of rows and features."""
@@ -142,6 +145,12 @@ class RowSource(ABC):
         >>> total, largest
         (array([6., 9.]), array([1., 3., 5.]))
         """
+        return self.block_results(function, aligned=aligned).finish()
+
+    def block_results(
+        self, function: BlockFunction, *, aligned: Sequence[Any] = ()
+    ) -> BlockResults:
+        """Return the results of :meth:`map_reduce` before minima, tops and the like are read."""
         blocks = self.blocks
         results = BlockResults(self.n_rows)
 
@@ -157,7 +166,7 @@ class RowSource(ABC):
             for task_results in _in_order(work, self.tasks(), self._workers()):
                 for start, stop, totals, rows in task_results:
                     results.add(start, stop, totals, rows)
-        return results.finish()
+        return results
 
     def _workers(self) -> int:
         workers = get_threads()
@@ -165,23 +174,34 @@ class RowSource(ABC):
 
 
 class BlockResults:
-    """Totals and joined rows of the blocks so far, which are added in their order."""
+    """Totals and joined rows of the blocks so far, which are added in their order.
+
+    Attributes
+    ----------
+    totals : list
+        Sums so far, and reductions that can be joined with those of other blocks.
+    """
 
     def __init__(self, n_rows: int) -> None:
         self._n_rows = n_rows
-        self._totals: list[Any] = []
+        self.totals: list[Any] = []
         self._rows: list[Array] = []
         self._started = False
+
+    @property
+    def rows(self) -> Arrays:
+        """Row arrays."""
+        return tuple(self._rows)
 
     def add(self, start: int, stop: int, totals: Sequence[Any], rows: Sequence[Array]) -> None:
         """Add the results of the block of rows ``start`` to ``stop``."""
         if not self._started:
             self._started = True
-            self._totals = [_accumulator(total) for total in totals]
+            self.totals = [_accumulator(total) for total in totals]
             self._rows = [np.empty((self._n_rows, *r.shape[1:]), dtype=r.dtype) for r in rows]
         else:
-            self._totals = [
-                _joined(so_far, total) for so_far, total in zip(self._totals, totals, strict=True)
+            self.totals = [
+                _joined(so_far, total) for so_far, total in zip(self.totals, totals, strict=True)
             ]
         for joined, piece in zip(self._rows, rows, strict=True):
             joined[start:stop] = piece
@@ -189,7 +209,7 @@ class BlockResults:
     def finish(self) -> tuple[Arrays, Arrays]:
         """Return what ``map_reduce`` returns."""
         totals = tuple(
-            total if isinstance(total, np.ndarray) else total.result() for total in self._totals
+            total if isinstance(total, np.ndarray) else total.result() for total in self.totals
         )
         return totals, tuple(self._rows)
 

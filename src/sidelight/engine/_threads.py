@@ -82,6 +82,7 @@ class _OneThreadBlas:
     def __enter__(self) -> None:
         if self._depth() == 0:
             self._turn.acquire()
+            self._here.owns = True
             self._limit = _controller().limit(limits=1, user_api="blas")
             self._limit.__enter__()
         self._here.depth = self._depth() + 1
@@ -89,10 +90,27 @@ class _OneThreadBlas:
     def __exit__(self, *error: object) -> None:
         self._here.depth -= 1
         if self._here.depth == 0:
+            self._here.owns = False
             try:
                 self._limit.__exit__(None, None, None)
             finally:
                 self._turn.release()
+
+    @contextlib.contextmanager
+    def outside(self) -> Iterator[None]:
+        """Leave the context for a while: for work that waits for other threads of the process."""
+        depth = self._depth()
+        if not getattr(self._here, "owns", False):
+            yield
+            return
+        self._here.depth, self._here.owns = 0, False
+        self._limit.__exit__(None, None, None)
+        self._turn.release()
+        try:
+            yield
+        finally:
+            self.__enter__()
+            self._here.depth = depth
 
     def cover(self) -> None:
         """Mark this thread as working for one that is inside the context."""
