@@ -115,7 +115,7 @@ class EmbeddingWarning(UserWarning):
 
 
 class WorkerLost(UserWarning):
-    """A worker of a cluster was lost during a fit; its part was done again, with the same result."""
+    """A worker was lost during a fit; its part was done again, with the same result."""
 
 
 class PreparationWarning(UserWarning):

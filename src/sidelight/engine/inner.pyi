@@ -6,4 +6,5 @@ from ._extent import largest_by_column as largest_by_column
 from ._extent import too_large as too_large
 from ._extent import too_small as too_small
 from ._memory import ArrayRows as ArrayRows
+from ._source import BlockFunction as BlockFunction
 from ._threads import one_thread_blas as one_thread_blas

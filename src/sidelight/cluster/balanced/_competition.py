@@ -65,6 +65,7 @@ class WinnerRule:
     ) -> tuple[Array, Array]:
         """Label the rows in this order at fixed centers; return labels and the counts after it."""
         products = source.map_reduce(lambda block: ((), (cosines(block, centers),)))[1][0]
+        products = np.asarray(products)  # rows elsewhere: who wins depends on those before
         labels = np.empty(source.n_rows, dtype=np.int32)
         counts = np.maximum(counts, 1.0)
         compete_by_counts(products, order, counts, self.fade, self.gamma, self.discount, labels)

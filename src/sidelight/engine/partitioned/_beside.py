@@ -27,17 +27,18 @@ from sidelight.engine.partitioned._orders import (
 #: Tables whose row values a worker keeps; those of the table that was not used for longest go.
 MAX_TABLES = 8
 
-Values = tuple[Array, ...]
+#: Key of the open file of a partition.
+OPEN = "open"
 
 
 class _Kept:
-    """Row values of this process, by table, partition and key."""
+    """Row values of this process, by table, partition and key; and partitions that are open."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._tables: OrderedDict[str, dict[int, dict[str, Values]]] = OrderedDict()
+        self._tables: OrderedDict[str, dict[int, dict[str, Any]]] = OrderedDict()
 
-    def of(self, table: str, number: int) -> dict[str, Values]:
+    def of(self, table: str, number: int) -> dict[str, Any]:
         """Return the values of a partition."""
         with self._lock:
             partitions = self._tables.setdefault(table, {})
@@ -97,16 +98,25 @@ class _Beside:
     """A partition with its row values."""
 
     def __init__(self, partition: Any, order: Order) -> None:
-        rows = as_rows(partition).with_missing()
-        if rows.dtype != order.dtype:
-            rows = as_rows(rows.to_memory().astype(order.dtype))
-        self._rows: RowSource = rows
         self._order = order
         for table in order.closed:
             kept.forget(table)
         self._kept = kept.of(order.table, order.number)
         for key in order.forget:
             self._kept.pop(key, None)
+        self._rows = self._open(partition)
+
+    def _open(self, partition: Any) -> RowSource:
+        """Return the rows; those of a file stay open, with what is known of them."""
+        found: RowSource | None = self._kept.get(OPEN)
+        if found is not None:
+            return found
+        rows = as_rows(partition).with_missing()
+        if rows.dtype != self._order.dtype:
+            rows = as_rows(rows.to_memory().astype(self._order.dtype))
+        if rows.max_parallel is not None:
+            self._kept[OPEN] = rows
+        return rows
 
     def run(self) -> Done:
         """Run the pass; its row values stay here."""
@@ -151,13 +161,13 @@ class _Beside:
     def _stored(self, piece: Stored) -> Array:
         if piece.values is not None:
             self._kept[piece.key] = (piece.values,)
-        found = self._kept.get(piece.key)
+        found: tuple[Array] | None = self._kept.get(piece.key)
         if found is None:
             raise _IsMissing
         return found[0]
 
-    def _left(self, piece: Left) -> Values:
-        found = self._kept.get(piece.key)
+    def _left(self, piece: Left) -> tuple[Array, ...]:
+        found: tuple[Array, ...] | None = self._kept.get(piece.key)
         if found is None:
             if piece.origin is None:
                 raise _IsMissing

@@ -33,6 +33,8 @@ class Facts:
         Whether it holds a CSR matrix.
     columns : tuple of str or None
         Names of its columns, where it has some.
+    has_ids : bool
+        Whether it names its rows.
     largest : ndarray or None
         Largest ``|x|`` of every column.
     first_nan, first_infinite : tuple of int or None
@@ -46,6 +48,7 @@ class Facts:
     dtype: Any = None
     is_sparse: bool = False
     columns: tuple[str, ...] | None = None
+    has_ids: bool = False
     largest: Array | None = None
     first_nan: tuple[int, int] | None = None
     first_infinite: tuple[int, int] | None = None
@@ -70,6 +73,7 @@ def look_at(partition: Any, order: Any) -> Facts:
         rows.dtype,
         rows.is_sparse,
         None if columns is None else tuple(columns),
+        rows.ids is not None,
         largest,
         _place(nan, d),
         _place(infinite, d),
@@ -131,6 +135,11 @@ def check_alike(names: Sequence[str], facts: Sequence[Facts]) -> Facts:
             raise SidelightError(
                 f"{names[place]} has {_columns(one)}, {names[filled[0]]} has {_columns(first)}: "
                 "all partitions need the same columns in the same order."
+            )
+        if one.has_ids != first.has_ids:
+            raise SidelightError(
+                f"Only one of {names[place]} and {names[filled[0]]} has a column that names the "
+                "rows: name it, or the features alone, when you open them."
             )
         if one.is_sparse != first.is_sparse:
             kinds = ["dense", "sparse"]

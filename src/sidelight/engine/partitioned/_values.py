@@ -11,12 +11,13 @@ import numpy.typing as npt
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from sidelight._typing import Array, IntArray
+from sidelight.engine.partitioned._passes import OfRows, Record
 
 if TYPE_CHECKING:
-    from sidelight.engine.partitioned._rows import PartitionedRows, Record
+    from sidelight.engine.partitioned._rows import PartitionedRows
 
 
-class RowValues(NDArrayOperatorsMixin):
+class RowValues(OfRows, NDArrayOperatorsMixin):
     """Values of all rows that stay beside their partitions until somebody looks at them.
 
     They behave like an array. A few rows are fetched alone (``values[[3, 5]]``), a copy with other
@@ -39,7 +40,7 @@ class RowValues(NDArrayOperatorsMixin):
     def __init__(
         self,
         source: PartitionedRows,
-        record: Record | None,
+        record: Record,
         index: int,
         shape: tuple[int, ...],
         dtype: Any,
@@ -49,6 +50,7 @@ class RowValues(NDArrayOperatorsMixin):
         self.record, self.index = record, index
         self._changed: dict[int, Any] = {}
         self._here: Array | None = None
+        self._lives_here = False
 
     # ------------------------------------------------------------------ what needs no values
 
@@ -85,6 +87,8 @@ class RowValues(NDArrayOperatorsMixin):
         """Return these values as they are now, for a pass that may have to be repeated later."""
         other = RowValues(self.source, self.record, self.index, self.shape, self.dtype)
         other._changed = dict(self._changed)
+        if self._lives_here:
+            other._here, other._lives_here = self._here, True
         return other
 
     def map(
@@ -119,7 +123,7 @@ class RowValues(NDArrayOperatorsMixin):
             if self._here is None:
                 self._here = np.array(self)
             self._here[key] = new
-            self.record = None  # they live here from now on
+            self._lives_here = True
             return
         values = np.broadcast_to(np.asarray(new, dtype=self.dtype), (len(rows), *self.shape[1:]))
         if self._here is not None:
@@ -147,9 +151,9 @@ class RowValues(NDArrayOperatorsMixin):
     @property
     def is_here(self) -> bool:
         """Whether the values are those of the client, and no longer of a pass."""
-        return self.record is None
+        return self._lives_here
 
-    def __array__(self, dtype: npt.DTypeLike = None, copy: bool | None = None) -> Array:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
         if self._here is None:
             self._here = self.source.pull_values(self)
             self._here.setflags(write=False)

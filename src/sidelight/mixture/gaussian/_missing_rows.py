@@ -73,11 +73,16 @@ class FilledRows(RowView):
     """Rows with the mean of the column in the place of missing values."""
 
     def __init__(self, source: RowSource, means: Array) -> None:
-        super().__init__(source)
-        self._means = means.astype(source.dtype)
+        super().__init__(source, _Filling(means.astype(source.dtype)))
 
-    def change(self, block: Any, rows: slice | Array) -> Array:
-        """Fill the missing values of a block."""
+
+class _Filling:
+    """Fill the missing values of a block."""
+
+    def __init__(self, means: Array) -> None:
+        self._means = means
+
+    def __call__(self, block: Any) -> Array:
         return np.where(np.isnan(block), self._means, block)
 
 
