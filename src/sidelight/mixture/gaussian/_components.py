@@ -221,10 +221,9 @@ class GaussianComponents(WithMeans, ExponentialFamily):
 
     def prepare(self) -> None:
         """Compute factors and natural parameters, as far as densities need them."""
-        if self.is_local:
-            _ = self.precision_factors, self.log_normalizers
-        else:
-            _ = self.natural
+        needed = ("precision_factors", "log_normalizers") if self.is_local else ("natural",)
+        for name in needed:
+            getattr(self, name)
 
     def statistics(self, features: Array, resp: Array) -> Statistics:
         """Sums of responsibilities, and of the rows and their products weighted by them."""
