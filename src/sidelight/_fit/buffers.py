@@ -8,6 +8,7 @@ of a tile; how much depends on settings of the allocator, which Dask changes for
 from __future__ import annotations
 
 import math
+import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -82,6 +83,18 @@ def aligned_memory(size: int, dtype: np.dtype[Any]) -> Array:
 _free: deque[Buffers] = deque()
 
 
+def _taken() -> Buffers:
+    try:
+        return _free.pop()
+    except IndexError:
+        return Buffers()
+
+
+def _give_back(memory: Buffers) -> None:
+    if memory.nbytes <= MAX_KEPT_BYTES:
+        _free.append(memory)
+
+
 @contextmanager
 def buffers() -> Iterator[Buffers]:
     """Lend buffers to a block function until the end of the context.
@@ -89,12 +102,30 @@ def buffers() -> Iterator[Buffers]:
     Every thread gets its own, and so does a pass inside of a pass. What was written into them is
     gone afterwards: results are copied, or are arrays of their own.
     """
-    try:
-        mine = _free.pop()
-    except IndexError:
-        mine = Buffers()
+    mine = _taken()
     try:
         yield mine
     finally:
-        if mine.nbytes <= MAX_KEPT_BYTES:
-            _free.append(mine)
+        _give_back(mine)
+
+
+class _Lent:
+    """Buffers that are given back when the thread ends that they were lent to."""
+
+    def __init__(self) -> None:
+        self.memory = _taken()
+
+    def __del__(self) -> None:
+        if _give_back is not None:  # while the interpreter ends, modules are empty
+            _give_back(self.memory)
+
+
+_threads = threading.local()
+
+
+def thread_buffers() -> Buffers:
+    """Return buffers that this thread keeps until its end, for names that nobody else uses."""
+    lent: _Lent | None = getattr(_threads, "lent", None)
+    if lent is None:
+        lent = _threads.lent = _Lent()
+    return lent.memory

@@ -8,15 +8,14 @@ squared offsets and of changed labels; and the labels.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from sidelight._fit.buffers import thread_buffers
 from sidelight._fit.tiles import TILE_ROWS, tiles
 from sidelight._kernels.cluster.bounds import find_doubtful, relabel
 from sidelight._kernels.cluster.icm import costs_and_nearest
@@ -75,11 +74,7 @@ class CenterProducts:
     @property
     def scratch(self) -> Scratch:
         """Memory of this thread."""
-        scratch: Scratch | None = getattr(_threads, "scratch", None)
-        shape = (*self._shifted.shape, self.tile_rows, self.dtype)
-        if scratch is None or scratch.shape != shape:
-            scratch = _threads.scratch = Scratch(*shape)
-        return scratch
+        return Scratch(*self._shifted.shape, self.tile_rows, self.dtype)
 
     def of(self, tile: Any, scratch: Scratch) -> Array:
         """Return the ``(k, m)`` products of the centers with ``m`` rows, in scratch memory."""
@@ -101,25 +96,18 @@ class CenterProducts:
 
 
 class Scratch:
-    """Memory that one thread writes over for every tile.
-
-    It stays for the next pass of the thread: the system takes longer to give half a megabyte than
-    a small table takes to fill it.
-    """
+    """Memory that one thread writes over for every tile."""
 
     def __init__(self, k: int, d: int, tile_rows: int, dtype: np.dtype[Any]) -> None:
-        self.shape = k, d, tile_rows, dtype
-        self.products = np.empty(k * tile_rows, dtype=dtype)
-        self.best = np.empty(tile_rows, dtype=dtype)
+        self._shape = tile_rows, d
+        self._memory = thread_buffers()
+        self.products = self._memory.array("products with centers", k * tile_rows, dtype)
+        self.best = self._memory.array("best products", tile_rows, dtype)
 
-    @cached_property
+    @property
     def rows(self) -> Array:
         """Room for the rows of a tile, where they have to be shifted."""
-        _, d, tile_rows, dtype = self.shape
-        return np.empty((tile_rows, d), dtype=dtype)
-
-
-_threads = threading.local()
+        return self._memory.array("shifted rows", self._shape, self.products.dtype)
 
 
 # ---------------------------------------------------------------------- one pass of Lloyd's loop
@@ -330,10 +318,12 @@ class _BoundsMemory:
     """Scratch memory for the doubtful rows of a tile."""
 
     def __init__(self, tile_rows: int, centers: Array) -> None:
-        self.which = np.empty(tile_rows, dtype=np.int64)
-        self.rows = np.empty((tile_rows, centers.shape[1]), dtype=centers.dtype)
-        self.best, self.second = np.empty((2, tile_rows), dtype=centers.dtype)
-        self.labels = np.empty(tile_rows, dtype=np.int32)
+        memory, dtype = thread_buffers(), centers.dtype
+        self.which = memory.array("doubtful", tile_rows, np.int64)
+        self.rows = memory.array("doubtful rows", (tile_rows, centers.shape[1]), dtype)
+        self.best = memory.array("doubtful best", tile_rows, dtype)
+        self.second = memory.array("doubtful second", tile_rows, dtype)
+        self.labels = memory.array("doubtful labels", tile_rows, np.int32)
 
 
 # ---------------------------------------------------------------------- distances of all rows
