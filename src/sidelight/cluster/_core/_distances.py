@@ -1,9 +1,9 @@
 """Rows and a few centers: distances, nearest centers, and the sums that move the centers.
 
 A pass (:class:`DensePass`, :class:`SparsePass`, :class:`BoundedPass`) is a block function of
-:meth:`sidelight.engine.RowSource.map_reduce`, aligned with the positions of the rows, their weights
-and their labels before. It gives the sums of the offsets ``x - c`` by cluster, of weights, of
-squared offsets and of changed labels; and the labels.
+:meth:`sidelight.engine.RowSource.map_reduce`, aligned with the labels of constrained rows, the
+weights of the rows and their labels before (:func:`pass_arguments`). It gives the sums of the
+offsets ``x - c`` by cluster, of weights, of squared offsets and of changed labels; and the labels.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from sidelight._fit.few_rows import FewRows
 from sidelight._fit.tiles import TILE_ROWS, tiles
 from sidelight._kernels.cluster.bounds import find_doubtful, relabel
 from sidelight._kernels.cluster.icm import costs_and_nearest
@@ -127,58 +128,54 @@ _threads = threading.local()
 Totals = tuple[Any, ...]
 
 
+#: Positions of the constrained rows of a block, counted from its start, and their labels (int32).
+BlockLabels = tuple[IntArray, Array]
+
+
 class _Pass:
     """A pass at fixed centers.
+
+    Its labels follow from the rows, the centers and the labels of constrained rows alone: where
+    they are lost, they are found again without those before.
 
     Parameters
     ----------
     centers : ndarray of shape (k, d)
         The centers.
-    constrained : ndarray of int, shape (r,)
-        Positions of the rows whose labels are given, ascending.
-    fixed : ndarray of int32, shape (r,)
-        Labels of these rows; all other rows go to the nearest center.
     products : CenterProducts, default=None
         What decides which center is the nearest; squared Euclidean distance by default.
     """
 
     is_sparse = False
+    again_from = (0,)
 
-    def __init__(
-        self,
-        centers: Array,
-        constrained: Array,
-        fixed: Array,
-        products: CenterProducts | None = None,
-    ) -> None:
+    def __init__(self, centers: Array, products: CenterProducts | None = None) -> None:
         self.centers = centers
         self.products = products or CenterProducts(centers, is_sparse=self.is_sparse)
-        self._constrained = constrained
-        self._fixed = fixed
 
-    def _constrained_in(self, positions: range) -> tuple[Array, Array]:
-        """Constrained rows of a block, counted from its start, and their labels."""
-        if len(self._constrained) == 0:
-            return self._constrained, self._fixed
-        here = slice(*np.searchsorted(self._constrained, (positions.start, positions.stop)))
-        return self._constrained[here] - positions.start, self._fixed[here]
+    def rows_again(self, block: Any, fixed: BlockLabels) -> tuple[Array, ...]:
+        """Return the labels of a block."""
+        labels = np.empty(block.shape[0], dtype=np.int32)
+        self.products.nearest(block, labels)
+        constrained, given = fixed
+        labels[constrained] = given
+        return (labels,)
 
 
 class DensePass(_Pass):
     """Rows in an array: a product with the centers, the nearest by it, then sums."""
 
     def __call__(
-        self, block: Array, positions: range, weights: Array, before: Array
+        self, block: Array, fixed: BlockLabels, weights: Array, before: Array
     ) -> tuple[Totals, tuple[Array]]:
         products, centers, scratch = self.products, self.centers, self.products.scratch
-        constrained, fixed = self._constrained_in(positions)
         labels = np.empty(len(block), dtype=np.int32)
         sums = _BlockSums(centers)
         for tile in tiles(len(block), products.tile_rows):
             rows, tile_labels = block[tile], labels[tile]
             best = scratch.best[: len(rows)]
             nearest(products.of(rows, scratch), products.half_norms, best, tile_labels)
-            _set_constrained(tile, constrained, fixed, labels)
+            _set_constrained(tile, fixed, labels)
             add_offsets(rows, weights[tile], centers, tile_labels, *sums.arrays)
         return (*sums.totals, np.count_nonzero(labels != before)), (labels,)
 
@@ -189,12 +186,9 @@ class SparsePass(_Pass):
     is_sparse = True
 
     def __call__(
-        self, block: Any, positions: range, weights: Array, before: Array
-    ) -> tuple[Totals, tuple[Array]]:
-        labels = np.empty(block.shape[0], dtype=np.int32)
-        self.products.nearest(block, labels)
-        constrained, fixed = self._constrained_in(positions)
-        labels[constrained] = fixed
+        self, block: Any, fixed: BlockLabels, weights: Array, before: Array
+    ) -> tuple[Totals, tuple[Array, ...]]:
+        (labels,) = self.rows_again(block, fixed)
         sums = offset_sums(block, weights, self.centers, labels)
         return (*sums, np.count_nonzero(labels != before)), (labels,)
 
@@ -215,25 +209,17 @@ class BoundedPass(_Pass):
     #: Above this share of doubtful rows it is faster to look at the whole tile.
     MOSTLY = 0.8
 
-    def __init__(
-        self,
-        centers: Array,
-        constrained: Array,
-        fixed: Array,
-        moves: npt.NDArray[np.float64],
-    ) -> None:
-        super().__init__(centers, constrained, fixed)
+    def __init__(self, centers: Array, moves: npt.NDArray[np.float64]) -> None:
+        super().__init__(centers)
         k, d = centers.shape
         self._slack = float((16 + 4 * np.sqrt(d)) * np.finfo(centers.dtype).eps)
         others = np.where(np.arange(k) == np.argmax(moves), np.sort(moves)[-2:][0], moves.max())
         self._drop = (others * (1 + self._slack)).astype(centers.dtype)
         self._reach = 2 * self.products.radius
-        self._everything = np.arange(self.products.tile_rows)
 
     def __call__(
-        self, block: Array, positions: range, weights: Array, before: Array, bounds: Array
+        self, block: Array, fixed: BlockLabels, weights: Array, before: Array, bounds: Array
     ) -> tuple[Totals, tuple[Array, Array]]:
-        constrained, fixed = self._constrained_in(positions)
         labels, lower = before.copy(), bounds.copy()
         sums = _BlockSums(self.centers)
         size = self.products.tile_rows
@@ -241,9 +227,14 @@ class BoundedPass(_Pass):
         for tile in tiles(len(block), size):
             rows, tile_labels = block[tile], labels[tile]
             self._label(rows, tile_labels, lower[tile], memory)
-            _set_constrained(tile, constrained, fixed, labels)
+            _set_constrained(tile, fixed, labels)
             add_offsets(rows, weights[tile], self.centers, tile_labels, *sums.arrays)
         return (*sums.totals, np.count_nonzero(labels != before)), (labels, lower)
+
+    def rows_again(self, block: Any, fixed: BlockLabels) -> tuple[Array, ...]:
+        """Return the labels of a block, and bounds as if nothing were known."""
+        nothing = np.full(len(block), -np.inf, dtype=self.centers.dtype)
+        return *super().rows_again(block, fixed), nothing
 
     def _label(self, rows: Array, labels: Array, lower: Array, memory: _BoundsMemory) -> None:
         products, centers = self.products, self.centers
@@ -251,7 +242,7 @@ class BoundedPass(_Pass):
         if m == 0:
             return
         if m > self.MOSTLY * len(rows):
-            m, which, doubtful = len(rows), self._everything[: len(rows)], rows
+            m, which, doubtful = len(rows), memory.everything[: len(rows)], rows
         else:
             which = memory.which[:m]
             doubtful = np.take(rows, which, axis=0, out=memory.rows[:m])
@@ -271,30 +262,41 @@ class BoundedPass(_Pass):
         )
 
 
-def _set_constrained(tile: slice, constrained: Array, fixed: Array, labels: Array) -> None:
+def _set_constrained(tile: slice, fixed: BlockLabels, labels: Array) -> None:
     """Label the constrained rows of a tile; all counted from the start of the block."""
+    constrained, given = fixed
     if len(constrained):
         here = slice(*np.searchsorted(constrained, (tile.start, tile.stop)))
-        labels[constrained[here]] = fixed[here]
+        labels[constrained[here]] = given[here]
 
 
 def one_pass(
-    source: RowSource,
-    centers: Array,
-    constrained: Array,
-    fixed: Array,
-    *,
-    products: CenterProducts | None = None,
+    source: RowSource, centers: Array, *, products: CenterProducts | None = None
 ) -> DensePass | SparsePass:
     """Return the pass for these rows, dense or CSR."""
-    kind = SparsePass if source.is_sparse else DensePass
-    return kind(centers, constrained, fixed, products)
+    return (SparsePass if source.is_sparse else DensePass)(centers, products)
 
 
-def pass_arguments(source: RowSource, weights: Any, before: Array | None) -> tuple[Any, ...]:
-    """Return what a pass is aligned with; labels before are -1 at first."""
+def pass_arguments(
+    source: RowSource, constrained: Array, fixed: Array, weights: Any, before: Array | None
+) -> tuple[Any, ...]:
+    """Return what a pass is aligned with; labels before are -1 at first.
+
+    Parameters
+    ----------
+    source : RowSource
+        The rows.
+    constrained : ndarray of int, shape (r,)
+        Positions of the rows whose labels are given, ascending.
+    fixed : ndarray of int, shape (r,)
+        Labels of these rows; all other rows go to the nearest center.
+    weights : ndarray or EqualWeights
+        Weights of the rows.
+    before : ndarray of int32, shape (n_rows,), or None
+        Labels before.
+    """
     labels = np.broadcast_to(np.int32(-1), source.n_rows) if before is None else before
-    return range(source.n_rows), weights, labels
+    return FewRows(constrained, np.asarray(fixed, dtype=np.int32)), weights, labels
 
 
 class _BlockSums:
@@ -331,6 +333,7 @@ class _BoundsMemory:
 
     def __init__(self, tile_rows: int, centers: Array) -> None:
         self.which = np.empty(tile_rows, dtype=np.int64)
+        self.everything = np.arange(tile_rows)
         self.rows = np.empty((tile_rows, centers.shape[1]), dtype=centers.dtype)
         self.best, self.second = np.empty((2, tile_rows), dtype=centers.dtype)
         self.labels = np.empty(tile_rows, dtype=np.int32)

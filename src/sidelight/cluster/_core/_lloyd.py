@@ -374,16 +374,14 @@ class _LloydStep:
     ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         source, constrained = self.source, self.fixed_rows
         known = None if before is None else before.statistics.nearest
-        aligned = pass_arguments(source, self.weights, known)
+        aligned = pass_arguments(source, constrained, fixed, self.weights, known)
         if before is None or not self._bounds_pay(centers, before):
-            return source.map_reduce(one_pass(source, centers, constrained, fixed), aligned=aligned)
+            return source.map_reduce(one_pass(source, centers), aligned=aligned)
         moves = np.linalg.norm((centers - before.parameters).astype(np.float64), axis=1)
         bounds = before.statistics.bounds
         if bounds is None:
             bounds = np.broadcast_to(np.asarray(-np.inf, dtype=source.dtype), source.n_rows)
-        return source.map_reduce(
-            BoundedPass(centers, constrained, fixed, moves), aligned=(*aligned, bounds)
-        )
+        return source.map_reduce(BoundedPass(centers, moves), aligned=(*aligned, bounds))
 
     def _bounds_pay(self, centers: Array, before: Labeling[Array]) -> bool:
         n_rows = self.source.n_rows

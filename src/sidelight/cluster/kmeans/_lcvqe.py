@@ -139,12 +139,10 @@ class LCVQEProblem:
         priced = self._priced(squared, away)
         last = None if before is None else before.statistics.nodes
         nodes = priced.relabel(squared / 2, last, random_state)
-        label = one_pass(source, centers, pairs.rows, nodes[: len(pairs.rows)].astype(np.int32))
+        fixed, known = nodes[: len(pairs.rows)], None if before is None else before.labels
         (offsets, sizes, squares, n_changed), (labels,) = source.map_reduce(
-            label,
-            aligned=pass_arguments(
-                source, self._weights, None if before is None else before.labels
-            ),
+            one_pass(source, centers),
+            aligned=pass_arguments(source, pairs.rows, fixed, self._weights, known),
         )
         inertia = float(squares[0])
         objective = inertia / 2 + priced.pair_total(nodes) + priced.anchor_total(nodes)

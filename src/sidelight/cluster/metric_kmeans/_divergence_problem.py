@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +11,12 @@ import numpy as np
 
 from sidelight._fit.tiles import EqualWeights, tiles
 from sidelight._typing import Array
-from sidelight.cluster._core._distances import dense_rows, farthest_rows, pass_arguments
+from sidelight.cluster._core._distances import (
+    BlockLabels,
+    dense_rows,
+    farthest_rows,
+    pass_arguments,
+)
 from sidelight.cluster._core._lloyd import Labeling
 from sidelight.cluster.metric_kmeans._divergences import (
     Divergence,
@@ -121,7 +128,7 @@ class DivergenceProblem:
         nodes = priced.relabel(cost, last, random_state)
         (sums, sizes, total, n_changed), labels = self._pass(
             parameters,
-            nodes[: len(pairs.rows)].astype(np.int32),
+            nodes[: len(pairs.rows)],
             None if before is None else before.labels,
         )
         return Labeling(
@@ -136,29 +143,10 @@ class DivergenceProblem:
     def _pass(
         self, parameters: WeightedCenters, fixed: Array, before: Array | None
     ) -> tuple[tuple[Array, ...], Array]:
-        source, divergence, constrained = self._source, self._divergence, self.pairs.rows
-        centers, weights = parameters.centers, parameters.weights
-
-        def label(
-            block: Any, positions: range, _: Array, before: Array
-        ) -> tuple[tuple[Any, ...], Any]:
-            here = slice(*np.searchsorted(constrained, (positions.start, positions.stop)))
-            given = np.full(len(positions), -1, dtype=np.int32)
-            given[constrained[here] - positions.start] = fixed[here]
-            labels = np.empty(len(positions), dtype=np.int32)
-            sums, total = np.zeros(centers.shape), 0.0
-            for tile in tiles(len(labels)):
-                rows = block[tile].astype(np.float64, copy=False)
-                costs = divergence.costs(rows, centers, weights)
-                labels[tile] = np.where(given[tile] < 0, costs.argmin(axis=1), given[tile])
-                total += float(costs[np.arange(len(costs)), labels[tile]].sum(dtype=np.float64))
-                shares = divergence.shares(rows, weights)
-                add_weighted(divergence.offsets(rows), shares, labels[tile], sums)
-            sizes = np.bincount(labels, minlength=len(centers)).astype(np.float64)
-            return (sums, sizes, total, np.count_nonzero(labels != before)), (labels,)
-
-        aligned = pass_arguments(source, EqualWeights(source), before)
-        totals, (labels,) = source.map_reduce(label, aligned=aligned)
+        work = _DivergencePass(self._divergence, parameters)
+        weights = EqualWeights(self._source)
+        aligned = pass_arguments(self._source, self.pairs.rows, fixed, weights, before)
+        totals, (labels,) = self._source.map_reduce(work, aligned=aligned)
         return totals, labels
 
     def update(self, now: Labeling[WeightedCenters]) -> WeightedCenters:
@@ -201,3 +189,45 @@ class DivergenceProblem:
         costs[costs <= 1e-12 * size] = 0
         chosen = farthest_rows(costs, n, measure, last=self.pairs.linked_rows)
         return dense_rows(source, chosen).astype(np.float64)
+
+
+class _DivergencePass:
+    """Label rows by their divergences from centers, and add up what moves the centers."""
+
+    again_from = (0,)
+
+    def __init__(self, divergence: Divergence, parameters: WeightedCenters) -> None:
+        self._divergence = divergence
+        self._centers, self._weights = parameters.centers, parameters.weights
+
+    def __call__(
+        self, block: Any, fixed: BlockLabels, _: Array, before: Array
+    ) -> tuple[tuple[Any, ...], tuple[Array]]:
+        divergence, weights = self._divergence, self._weights
+        labels = np.empty(len(before), dtype=np.int32)
+        sums, total = np.zeros(self._centers.shape), 0.0
+        for tile, rows, costs in self._labeled(block, fixed, labels):
+            total += float(costs[np.arange(len(costs)), labels[tile]].sum(dtype=np.float64))
+            shares = divergence.shares(rows, weights)
+            add_weighted(divergence.offsets(rows), shares, labels[tile], sums)
+        sizes = np.bincount(labels, minlength=len(self._centers)).astype(np.float64)
+        return (sums, sizes, total, np.count_nonzero(labels != before)), (labels,)
+
+    def rows_again(self, block: Any, fixed: BlockLabels) -> tuple[Array]:
+        """Return the labels of a block."""
+        labels = np.empty(block.shape[0], dtype=np.int32)
+        deque(self._labeled(block, fixed, labels), maxlen=0)
+        return (labels,)
+
+    def _labeled(
+        self, block: Any, fixed: BlockLabels, labels: Array
+    ) -> Iterator[tuple[slice, Any, Array]]:
+        """Label the rows, tile by tile; yield the tile, its rows in float64 and their costs."""
+        places, given = fixed
+        own = np.full(len(labels), -1, dtype=np.int32)
+        own[places] = given
+        for tile in tiles(len(labels)):
+            rows = block[tile].astype(np.float64, copy=False)
+            costs = self._divergence.costs(rows, self._centers, self._weights)
+            labels[tile] = np.where(own[tile] < 0, costs.argmin(axis=1), own[tile])
+            yield tile, rows, costs
