@@ -367,11 +367,15 @@ def map_tiles(
     """Return ``function(rows, *aligned)`` of all rows, tile by tile: a number or a row for each."""
 
     def work(block: Any, *slices: Array) -> tuple[tuple[()], tuple[Array]]:
-        pieces = [
-            function(block[tile], *(piece[tile] for piece in slices)).astype(dtype, copy=False)
-            for tile in tiles(block.shape[0])
-        ]
-        return (), (pieces[0] if len(pieces) == 1 else np.concatenate(pieces),)
+        n, found = block.shape[0], np.empty(0, dtype=dtype)
+        for tile in tiles(n):
+            piece = function(block[tile], *(values[tile] for values in slices))
+            if len(piece) == n:
+                return (), (piece.astype(dtype, copy=False),)
+            if tile.start == 0:
+                found = np.empty((n, *piece.shape[1:]), dtype=dtype)
+            found[tile] = piece
+        return (), (found,)
 
     return source.map_reduce(work, aligned=aligned)[1][0]
 

@@ -60,13 +60,14 @@ class WeightedRows:
         """
         costs = _Costs(centers, self.source)
         own = np.broadcast_to(np.int32(-1), self.source.n_rows) if labels is None else labels
+        dtype, has_labels = self.source.dtype, labels is not None
 
         def measure(block: Any, weights: Array, own: Array) -> tuple[tuple[()], tuple[Any, ...]]:
             found = np.empty(block.shape[0], dtype=np.int32)
-            gain = np.zeros(block.shape[0], dtype=self.source.dtype)
+            gain = np.zeros(block.shape[0], dtype=dtype)
             for tile in tiles(len(found)):
                 saved = costs.nearest(block[tile], own[tile], found[tile])
-                if labels is not None:
+                if has_labels:
                     gain[tile] = saved * weights[tile]
             return (), (found, gain)
 
@@ -78,12 +79,12 @@ class WeightedRows:
 
         Costs are squared distances; unless ``full``, but for a constant of the row.
         """
-        costs = _Costs(centers, self.source)
+        costs, dtype = _Costs(centers, self.source), self.source.dtype
 
         def measure(
             block: Any, weights: Array, chosen: Array
         ) -> tuple[tuple[ConcatenatedBlocks], tuple[()]]:
-            out = np.empty((int(chosen.sum()), len(centers)), dtype=self.source.dtype)
+            out = np.empty((int(chosen.sum()), len(centers)), dtype=dtype)
             place = 0
             for tile in tiles(len(chosen)):
                 here = chosen[tile]
