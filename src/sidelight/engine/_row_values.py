@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from sidelight._typing import Array, IntArray
-from sidelight.engine._reductions import Top
+from sidelight.engine._reductions import Concatenated, Top
 from sidelight.engine._source import BlockFunction, BlockResults, as_rows
 
 
@@ -58,6 +59,37 @@ def largest_value(values: Any) -> tuple[float, int]:
 def _top(values: Array, positions: range) -> tuple[tuple[Top], tuple[()]]:
     row = int(np.argmax(values))
     return (Top(values[row : row + 1], positions[row : row + 1], 1),), ()
+
+
+def rows_where(test: Callable[[Array], Array], values: Any) -> IntArray:
+    """Return the positions of the rows, a few, whose values pass a test, ascending."""
+    if not is_elsewhere(values):
+        return np.flatnonzero(test(values))
+
+    def find(values: Array, positions: range) -> tuple[tuple[Concatenated], tuple[()]]:
+        return (Concatenated([np.flatnonzero(test(values)) + positions.start]),), ()
+
+    found: IntArray = values.map(find, range(len(values)))[0][0]
+    return found
+
+
+def total_of(values: Any, weights: Any = None) -> float:
+    """Return the sum of the values of all rows, in float64, each times its weight."""
+
+    def add(values: Array, *weights: Array) -> tuple[tuple[float], tuple[()]]:
+        counted = values * weights[0] if weights else values
+        return (float(np.sum(counted, dtype=np.float64)),), ()
+
+    return float(map_values(add, values, *(() if weights is None else (weights,)))[0][0])
+
+
+def count_changes(values: Any, before: Any) -> int:
+    """Return how many rows have another value than before."""
+
+    def count(values: Array, before: Array) -> tuple[tuple[int], tuple[()]]:
+        return (int(np.count_nonzero(values != before)),), ()
+
+    return int(map_values(count, values, before)[0][0])
 
 
 def smaller_values(one: Any, other: Any) -> Any:

@@ -24,6 +24,7 @@ from sidelight._kernels.cluster.icm import costs_and_nearest
 from sidelight._kernels.cluster.lloyd import CENTERS_AT_ONCE, add_offsets, add_sparse_rows, nearest
 from sidelight._typing import Array, IntArray
 from sidelight.engine import RowSource, as_rows
+from sidelight.engine.inner import largest_value, smaller_values
 
 #: With many centers tiles have fewer rows than usual, in steps of this many.
 TILE_STEP = 200
@@ -361,7 +362,7 @@ def nearest_by_products(source: RowSource, products: CenterProducts) -> Array:
 def map_tiles(
     source: RowSource,
     function: Callable[..., Array],
-    *aligned: Array,
+    *aligned: Any,
     dtype: npt.DTypeLike = np.float64,
 ) -> Array:
     """Return ``function(rows, *aligned)`` of all rows, tile by tile: a number or a row for each."""
@@ -400,13 +401,15 @@ def squared_center_distances(rows: Any, centers: Array) -> Array:
     return without_noise(scale - 2 * (rows @ points.T), scale)
 
 
-def labeled_distances(source: RowSource, centers: Array, labels: Array) -> Array:
-    """Return ``‖x_i - c_{l_i}‖²`` of every row, in the type of the rows."""
+def labeled_distances(
+    source: RowSource, centers: Array, labels: Array, *, dtype: npt.DTypeLike | None = None
+) -> Array:
+    """Return ``‖x_i - c_{l_i}‖²`` of every row, in the type of the rows or as ``dtype``."""
     return map_tiles(
         source,
         lambda rows, labels: squared_distances(rows, centers[labels]),
         labels,
-        dtype=source.dtype,
+        dtype=source.dtype if dtype is None else dtype,
     )
 
 
@@ -464,15 +467,19 @@ def farthest_rows(
     chosen: list[int] = []
     free = costs.copy()
     free[np.asarray(last, dtype=np.int64)] = 0
-    if not np.any(free > 0):
+    if not len(free):
+        return np.array(chosen, dtype=np.int64)
+    largest, row = largest_value(free)
+    if not largest > 0:
         free = costs.copy()
-    while len(chosen) < n and len(free):
-        row = int(np.argmax(free))
-        if free[row] <= 0:
-            break
+        largest, row = largest_value(free)
+    while largest > 0:
         chosen.append(row)
-        free = np.minimum(free, measure(row))
+        if len(chosen) == n:
+            break
+        free = smaller_values(free, measure(row))
         free[row] = 0
+        largest, row = largest_value(free)
     return np.array(chosen, dtype=np.int64)
 
 

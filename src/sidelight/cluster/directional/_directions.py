@@ -14,6 +14,7 @@ from sidelight.cluster._core._distances import map_tiles, squared_center_distanc
 from sidelight.cluster._core._lloyd import LloydResult, Project, _KMeansBase
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
+from sidelight.engine.inner import map_values
 from sidelight.exceptions import SidelightError
 
 #: Squared distances and means, or 1 minus the cosine and mean directions.
@@ -38,6 +39,10 @@ def row_costs(source: RowSource, centers: Array, geometry: str) -> Array:
     The squared distance; for directions half of it, which is 1 minus the cosine of unit vectors.
     """
     return map_tiles(source, TileCosts(centers, geometry, source.dtype), dtype=source.dtype)
+
+
+def _half(values: Array) -> tuple[tuple[()], tuple[Array]]:
+    return (), (values / 2,)
 
 
 class TileCosts:
@@ -114,4 +119,4 @@ class _DirectionsBase(_KMeansBase):
 
     def _predicted_costs(self, source: RowSource) -> Array:
         squared = super()._predicted_costs(source)
-        return squared / 2 if self.metric == "cosine" else squared
+        return squared if self.metric != "cosine" else map_values(_half, squared)[1][0]

@@ -33,6 +33,7 @@ from sidelight.cluster.metric_kmeans._feature_weights import (
 from sidelight.cluster.pairs._penalties import Penalties
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
+from sidelight.engine.inner import largest_value, map_values
 
 
 @dataclass(frozen=True)
@@ -185,8 +186,13 @@ class DivergenceProblem:
         distances = DivergenceDistances(divergence, now.parameters.centers, weights)
         costs = distances.labeled(source, now.labels)
         # Rounding of rows at centers; that of CSR rows, which are not shifted, is in units of 1.
-        size = max(float(costs.max()), 1.0) if source.is_sparse else float(costs.max())
-        costs[costs <= 1e-12 * size] = 0
+        size = largest_value(costs)[0]
+        least = 1e-12 * (max(size, 1.0) if source.is_sparse else size)
+
+        def without_rounding(costs: Array) -> tuple[tuple[()], tuple[Array]]:
+            return (), (np.where(costs <= least, 0, costs),)
+
+        (costs,) = map_values(without_rounding, costs)[1]
         chosen = farthest_rows(costs, n, measure, last=self.pairs.linked_rows)
         return dense_rows(source, chosen).astype(np.float64)
 

@@ -28,16 +28,17 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from sidelight._fit.views import NameRows, UnitRows
+from sidelight._fit.views import NOWHERE, NameRows, UnitRows
 from sidelight._kernels.cluster.divergence import i_divergences
 from sidelight._typing import Array
 from sidelight.cluster._core._distances import (
+    dense_rows,
     map_tiles,
     squared_center_distances,
     without_noise,
 )
 from sidelight.cluster.directional._directions import onto_sphere
-from sidelight.engine import RowSource
+from sidelight.engine import Minimum, RowSource
 from sidelight.exceptions import SidelightError
 
 #: Centers of counts are not below this: a row may have a word that its cluster has not.
@@ -109,19 +110,14 @@ class KullbackLeibler:
     def prepare(self, source: RowSource, name_rows: NameRows | None) -> RowSource:
         """Check that no value is negative."""
 
-        def lowest(block: Any) -> tuple[tuple[Array], tuple[Array]]:
-            low = block.min(axis=1)
-            low = low.toarray() if sparse.issparse(low) else low
-            total = np.asarray(block.sum(axis=0, dtype=np.float64)).ravel()
-            return (total,), (np.asarray(low).ravel(),)
-
-        (total,), (low,) = source.map_reduce(lowest)
-        bad = np.flatnonzero(low < 0)
-        if len(bad):
-            name = f"row {bad[0]}" if name_rows is None else name_rows(bad[:1])[0]
-            more = f" (and {len(bad) - 1} more rows have some)" if len(bad) > 1 else ""
+        positions = range(source.n_rows)
+        (total, n_bad, first), _ = source.map_reduce(_negative_rows, aligned=(positions,))
+        if n_bad > 0:
+            low = dense_rows(source, first).min()
+            name = f"row {first[0]}" if name_rows is None else name_rows(first)[0]
+            more = f" (and {n_bad - 1} more rows have some)" if n_bad > 1 else ""
             raise SidelightError(
-                f"{name[0].upper()}{name[1:]} has the negative value {low[bad[0]]:g}{more}, and "
+                f"{name[0].upper()}{name[1:]} has the negative value {low:g}{more}, and "
                 "divergence='kl' is for counts and frequencies: shift or drop such features, or "
                 "use divergence='euclidean'."
             )
@@ -159,6 +155,16 @@ class KullbackLeibler:
         if self.origin is not None:
             means[filled] += self.origin
         return np.maximum(means, FLOOR)
+
+
+def _negative_rows(block: Any, positions: range) -> tuple[tuple[Array, int, Minimum], tuple[()]]:
+    """Sum of the rows; number of rows with negative values, and the position of the first."""
+    low = block.min(axis=1)
+    low = low.toarray() if sparse.issparse(low) else low
+    bad = np.flatnonzero(np.asarray(low).ravel() < 0)
+    first = positions.start + bad[0] if len(bad) else NOWHERE
+    total = np.asarray(block.sum(axis=0, dtype=np.float64)).ravel()
+    return (total, len(bad), Minimum([first])), ()
 
 
 def weighted_squares(rows: Any, weights: Array) -> Array:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -40,6 +40,7 @@ from sidelight.cluster._core._distances import (
     without_noise,
 )
 from sidelight.engine import RowSource
+from sidelight.engine.inner import largest_value, map_values, rows_where
 
 #: Jumps to the farthest row of the farthest row.
 JUMPS = 3
@@ -357,7 +358,12 @@ class MetricDistances:
         """Return ``‖x - μ_h‖²_{A_h} - reward_h`` of every row at its label (float64)."""
         labels = self.labels(source)
         costs = labeled_costs(source, self.centers, self.metrics, labels)
-        return costs - self.metrics.of_clusters(self.metrics.rewards, len(self.centers))[labels]
+        rewards = self.metrics.of_clusters(self.metrics.rewards, len(self.centers))
+
+        def subtract(costs: Array, labels: Array) -> tuple[tuple[()], tuple[Array]]:
+            return (), (costs - rewards[labels],)
+
+        return cast(Array, map_values(subtract, costs, labels)[1][0])
 
 
 def squared_to_point(source: RowSource, point: Array, metrics: Metrics, g: int) -> Array:
@@ -465,19 +471,18 @@ def farthest_pair(
     mean and D the distance that the jumps have reached.
     """
     radii = squared_to_point(source, mean, metrics, g)
-    one = int(np.argmax(radii))
+    radius, one = largest_value(radii)
     other, reached = one, 0.0
     for _ in range(JUMPS):
         point = dense_rows(source, [one])[0].astype(np.float64)
-        squared = squared_to_point(source, point, metrics, g)
-        farthest = int(np.argmax(squared))
-        if squared[farthest] <= reached:
+        squared, farthest = largest_value(squared_to_point(source, point, metrics, g))
+        if squared <= reached:
             break
-        other, one, reached = one, farthest, float(squared[farthest])
+        other, one, reached = one, farthest, squared
     if not exact:
         return one, other
-    lengths = np.sqrt(radii)
-    candidates = np.flatnonzero(lengths + lengths.max() >= np.sqrt(reached) * (1 - 1e-9))
+    longest, enough = np.sqrt(radius), np.sqrt(reached) * (1 - 1e-9)
+    candidates = rows_where(lambda radii: np.sqrt(radii) + longest >= enough, radii)
     return _exhaustive(source, candidates, metrics, g, (one, other), reached)
 
 
@@ -513,7 +518,7 @@ def bound_of_distances(source: RowSource, moments: Moments, ridge: Array, ranges
     """
     whitened = Metrics.inverse_of(moments.covariance + ridge, 1)
     if whitened.is_full:
-        radius = squared_to_point(source, moments.mean, whitened, 0).max()
+        radius = largest_value(squared_to_point(source, moments.mean, whitened, 0))[0]
         form = 4 * radius * (moments.covariance + ridge)
     else:
         form = ranges**2

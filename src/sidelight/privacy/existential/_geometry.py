@@ -12,6 +12,7 @@ from sidelight._fit.tiles import EqualWeights, tiles
 from sidelight._kernels.cluster.lloyd import CENTERS_AT_ONCE, add_offsets, add_sparse_rows, nearest
 from sidelight._typing import Array
 from sidelight.engine import RowSource
+from sidelight.engine.inner import Concatenated
 
 
 @dataclass(frozen=True)
@@ -28,21 +29,6 @@ class OffsetSums:
         moved = centers.astype(np.float64)
         moved[filled] += self.offsets[filled] / self.sizes[filled, None]
         return moved.astype(centers.dtype)
-
-
-@dataclass(frozen=True)
-class ConcatenatedBlocks:
-    """Arrays of blocks that are put one behind the other; see :mod:`sidelight.engine`."""
-
-    pieces: list[Array]
-
-    def join(self, later: ConcatenatedBlocks) -> ConcatenatedBlocks:
-        """Return the arrays of both."""
-        return ConcatenatedBlocks([*self.pieces, *later.pieces])
-
-    def result(self) -> Array:
-        """Return one array."""
-        return np.concatenate(self.pieces)
 
 
 class WeightedRows:
@@ -83,7 +69,7 @@ class WeightedRows:
 
         def measure(
             block: Any, weights: Array, chosen: Array
-        ) -> tuple[tuple[ConcatenatedBlocks], tuple[()]]:
+        ) -> tuple[tuple[Concatenated], tuple[()]]:
             out = np.empty((int(chosen.sum()), len(centers)), dtype=dtype)
             place = 0
             for tile in tiles(len(chosen)):
@@ -92,7 +78,7 @@ class WeightedRows:
                 filled = slice(place, place + rows.shape[0])
                 out[filled] = costs.of(rows, full) * weights[tile][here][:, None]
                 place = filled.stop
-            return (ConcatenatedBlocks([out]),), ()
+            return (Concatenated([out]),), ()
 
         return self.source.map_reduce(measure, aligned=(self._weights, chosen))[0][0]
 
