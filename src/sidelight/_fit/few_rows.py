@@ -20,8 +20,8 @@ class FewRows:
     ----------
     rows : array of int, shape (r,)
         Positions of the rows, ascending.
-    values : array of shape (r, ...)
-        Their values.
+    values : array of shape (r, ...), default=None
+        Their values; none where only the positions count.
 
     Examples
     --------
@@ -31,9 +31,9 @@ class FewRows:
     (array([1, 3]), array([1, 1]))
     """
 
-    def __init__(self, rows: npt.ArrayLike, values: npt.ArrayLike) -> None:
+    def __init__(self, rows: npt.ArrayLike, values: npt.ArrayLike | None = None) -> None:
         self._rows: IntArray = np.asarray(rows, dtype=np.int64)
-        self._values = np.asarray(values)
+        self._values = np.empty((len(self._rows), 0)) if values is None else np.asarray(values)
 
     def __getitem__(self, block: slice) -> tuple[IntArray, Array]:
         return self._between(block.start, block.stop)

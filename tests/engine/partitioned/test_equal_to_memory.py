@@ -14,8 +14,9 @@ from sklearn.datasets import make_blobs
 from tests.engine.processes import cut
 from tests.engine.test_purity import SETTINGS, knowledge
 
-from sidelight import catalog
-from sidelight.cluster import SoftBalancedKMeans
+from sidelight import Constraints, catalog
+from sidelight.cluster import KMeans, PCKMeans, SoftBalancedKMeans
+from sidelight.cluster._core import _lloyd
 from sidelight.engine.partitioned._beside import kept
 from sidelight.engine.partitioned._local import LocalEngine
 from sidelight.engine.partitioned._rows import PartitionedRows
@@ -94,6 +95,23 @@ def test_values_that_are_lost_are_made_again(method: Any, setting: Any, blobs: A
     here = fitted(method, setting, X, y)
     there = fitted(method, setting, PartitionedRows(Forgetful(cut(X, 3), seed=0)), y)
     assert_same(there, here)
+
+
+@pytest.mark.filterwarnings("ignore::sidelight.exceptions.UnusedKnowledge")
+@pytest.mark.parametrize("cls", [KMeans, PCKMeans])
+@pytest.mark.parametrize("offset", [0.0, 300.0])
+def test_bounds_that_are_lost_change_nothing(cls: Any, offset: float, monkeypatch: Any) -> None:
+    monkeypatch.setattr(_lloyd, "WORTH_BOUNDS", 0)
+    monkeypatch.setattr(_lloyd, "MAX_CHANGED_SHARE", 0.5)
+    rng = np.random.RandomState(0)
+    X, y = rng.uniform(size=(900, 3)) + offset, rng.randint(3, size=900)
+    known = Constraints.sample(y, 40, random_state=0)
+    model = cls(9, init=X[:9], tol=0, random_state=0)
+    here = clone(model).fit(X, constraints=known)
+    assert here.n_iter_ > 10
+    for seed in range(3):
+        rows = PartitionedRows(Forgetful(cut(X, 3), seed))
+        assert_same(clone(model).fit(rows, constraints=known), here)
 
 
 @pytest.mark.parametrize("method", [m for m in METHODS if m.tags.sparse], ids=lambda m: m.name)

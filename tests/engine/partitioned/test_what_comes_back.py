@@ -28,12 +28,20 @@ from sidelight.engine.partitioned._local import LocalEngine
 from sidelight.engine.partitioned._rows import MAX_LINEAGE, PartitionedRows
 from sidelight.engine.partitioned._values import RowValues
 
-#: Methods that bring values of all rows to the client, with what they need them for.
+#: Methods that bring values of all rows to the client, what they need them for, and the parameter
+#: whose settings do so, where not all of them do.
 ON_CLIENT = {
-    "BalancedKMeans": "the cheapest assignment under a minimum size is solved over all costs",
-    "FrequencySensitiveKMeans": "rows win clusters one after the other, and cycles of labels end it",
-    "SizeConstrainedKMeans": "the cheapest assignment under bounds is solved over all costs",
+    "BalancedKMeans": ("the cheapest assignment under a minimum size is solved over all costs", ""),
+    "FrequencySensitiveKMeans": ("rows win clusters one after the other, in an order", "mode"),
+    "SizeConstrainedKMeans": ("the cheapest assignment under bounds is solved over all costs", ""),
+    "ExistentialKMeans": ("rows with a property move by a graph of all of them", "conditions"),
 }
+
+
+def is_on_client(method: Any, setting: Mapping[str, Any]) -> bool:
+    reason, parameter = ON_CLIENT.get(method.cls.__name__, ("", "-"))
+    return bool(reason) and (not parameter or parameter in setting)
+
 
 CLUSTERERS = [
     method
@@ -44,8 +52,8 @@ CLUSTERERS = [
 CASES = [
     pytest.param(method, setting, id=f"{method.name}-{'-'.join(map(str, setting.values()))}")
     for method in CLUSTERERS
-    if method.cls.__name__ not in ON_CLIENT
     for setting in ({}, *SETTINGS.get(method.cls.__name__, ()))
+    if not is_on_client(method, setting)
 ]
 
 
@@ -109,12 +117,35 @@ def test_scores_come_as_sums(method: Any, blobs: Any, pulls: list[str]) -> None:
     assert not pulls
 
 
+@pytest.mark.filterwarnings("ignore::sidelight.exceptions.UnusedKnowledge")
 def test_long_fits_pull_nothing_either(blobs: Any, pulls: list[str]) -> None:
     X = np.random.RandomState(1).uniform(size=(2000, 2))
     known = Constraints.sample((X[:, 0] > 0.5).astype(int), 20, random_state=0)
     for model in (KMeans(12, init=X[:12], tol=0), PCKMeans(12, init=X[:12], tol=0)):
         found = model.fit(PartitionedRows(LocalEngine(cut(X, 3))), constraints=known)
         assert found.n_iter_ > MAX_LINEAGE + 2
+    assert not pulls
+
+
+@pytest.mark.filterwarnings("ignore::sidelight.exceptions.UnusedKnowledge")
+def test_statements_are_compared_by_the_rows_that_they_mention(
+    blobs: Any, pulls: list[str]
+) -> None:
+    X, y = blobs
+    rng = np.random.RandomState(4)
+    pairs = rng.choice(len(X), size=(2, 25, 2), replace=False)
+    both = np.concatenate([pairs[1], pairs[0][:3]])  # three contradict what is together
+    labels = np.where(rng.uniform(size=len(X)) < 0.1, y, -1)
+    groups = np.where(rng.uniform(size=len(X)) < 0.2, rng.randint(9, size=len(X)), -1)
+    nothing = Constraints(n_samples=len(X))
+    everything = Constraints(pairs[0], both, labels=labels, groups=groups)
+    for known in (everything, Constraints(labels=labels), nothing):
+        here = KMeans(3, init=X[:3]).fit(X, constraints=known)
+        rows = PartitionedRows(LocalEngine(cut(X, 3)))
+        there = KMeans(3, init=X[:3]).fit(rows, constraints=known)
+        assert there.n_violations_ == here.n_violations_
+        assert (here.n_violations_ > 0) == (known is not nothing)
+        assert there.cluster_names_.tolist() == here.cluster_names_.tolist()
     assert not pulls
 
 

@@ -24,7 +24,7 @@ from sidelight._kernels.cluster.icm import costs_and_nearest
 from sidelight._kernels.cluster.lloyd import CENTERS_AT_ONCE, add_offsets, add_sparse_rows, nearest
 from sidelight._typing import Array, IntArray
 from sidelight.engine import RowSource, as_rows
-from sidelight.engine.inner import largest_value, smaller_values
+from sidelight.engine.inner import Concatenated, largest_value, smaller_values
 
 #: With many centers tiles have fewer rows than usual, in steps of this many.
 TILE_STEP = 200
@@ -261,6 +261,28 @@ class BoundedPass(_Pass):
             labels,
             lower,
         )
+
+
+class LabelsOfFew:
+    """A pass with the labels that it gives a few rows, as the last of its totals.
+
+    It is aligned with these rows (:class:`FewRows`) before all else.
+    """
+
+    def __init__(self, one: _Pass) -> None:
+        self._pass: Any = one
+        self.again_from = tuple(place + 1 for place in one.again_from)
+
+    def __call__(
+        self, block: Any, few: BlockLabels, *aligned: Any
+    ) -> tuple[Totals, tuple[Array, ...]]:
+        totals, (labels, *rows) = self._pass(block, *aligned)
+        return (*totals, Concatenated([labels[few[0]]])), (labels, *rows)
+
+    def rows_again(self, block: Any, fixed: BlockLabels) -> tuple[Array, ...]:
+        """Return the row values of the pass."""
+        again: tuple[Array, ...] = self._pass.rows_again(block, fixed)
+        return again
 
 
 def _set_constrained(tile: slice, fixed: BlockLabels, labels: Array) -> None:

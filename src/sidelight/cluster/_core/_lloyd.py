@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.alternation import Alternation, alternate
 from sidelight._fit.checks import check_weights
+from sidelight._fit.few_rows import FewRows
 from sidelight._fit.lowest import is_lower
 from sidelight._fit.moments import moments
 from sidelight._fit.parameters import (
@@ -43,6 +44,7 @@ from sidelight._words import setting, worded
 from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
 from sidelight.cluster._core._distances import (
     BoundedPass,
+    LabelsOfFew,
     center_distances,
     dense_rows,
     distances_to,
@@ -365,13 +367,13 @@ class _LloydStep:
             relabeled = constrained.relabel(centers)
         fixed = np.ascontiguousarray(relabeled.labels, dtype=np.int32)
         totals, (nearest, *bounds) = self._pass(centers, before, fixed)
-        offsets, sizes, squares, changed = totals
+        offsets, sizes, squares, changed, *held = totals
         labels, n_changed, moved = nearest, int(changed), None
         if constrained is not None and self.begin_nearest:
-            labels, rows = nearest.copy(), self.constrained_rows
-            nearest_held = nearest[rows]
+            (nearest_held,) = held
             relabeled = constrained.relabel(centers, nearest_held)
-            labels[rows] = relabeled.labels
+            labels = nearest.copy()
+            labels[self.constrained_rows] = relabeled.labels
             for total, correction in zip(totals, relabeled.corrections, strict=False):
                 total += correction
             moved = _Moved(nearest_held, relabeled.labels)
@@ -393,13 +395,16 @@ class _LloydStep:
         source, constrained = self.source, self.fixed_rows
         known = None if before is None else before.statistics.nearest
         aligned = pass_arguments(source, constrained, fixed, self.weights, known)
-        if before is None or not self._bounds_pay(centers, before):
-            return source.map_reduce(one_pass(source, centers), aligned=aligned)
-        moves = np.linalg.norm((centers - before.parameters).astype(np.float64), axis=1)
-        bounds = before.statistics.bounds
-        if bounds is None:
-            bounds = np.broadcast_to(np.asarray(-np.inf, dtype=source.dtype), source.n_rows)
-        return source.map_reduce(BoundedPass(centers, moves), aligned=(*aligned, bounds))
+        work: Any = one_pass(source, centers)
+        if before is not None and self._bounds_pay(centers, before):
+            moves = np.linalg.norm((centers - before.parameters).astype(np.float64), axis=1)
+            bounds = before.statistics.bounds
+            if bounds is None:
+                bounds = np.broadcast_to(np.asarray(-np.inf, dtype=source.dtype), source.n_rows)
+            work, aligned = BoundedPass(centers, moves), (*aligned, bounds)
+        if self.begin_nearest:
+            work, aligned = LabelsOfFew(work), (FewRows(self.constrained_rows), *aligned)
+        return source.map_reduce(work, aligned=aligned)
 
     def _bounds_pay(self, centers: Array, before: Labeling[Array]) -> bool:
         n_rows = self.source.n_rows
