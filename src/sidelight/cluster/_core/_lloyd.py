@@ -43,8 +43,6 @@ from sidelight._warn import warn
 from sidelight._words import setting, worded
 from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
 from sidelight.cluster._core._distances import (
-    BoundedPass,
-    LabelsOfFew,
     center_distances,
     dense_rows,
     distances_to,
@@ -52,10 +50,9 @@ from sidelight.cluster._core._distances import (
     labeled_distances,
     map_tiles,
     nearest_centers,
-    one_pass,
-    pass_arguments,
     squared_distances,
 )
+from sidelight.cluster._core._passes import BoundedPass, LabelsOfFew, one_pass, pass_arguments
 from sidelight.cluster._core._starts import initial_centers
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource

@@ -12,13 +12,9 @@ from sidelight._fit.moments import moments
 from sidelight._fit.parameters import Count, estimator
 from sidelight._fit.tiles import EqualWeights
 from sidelight._typing import Array
-from sidelight.cluster._core._distances import (
-    labeled_distances,
-    one_pass,
-    pass_arguments,
-    squared_center_distances,
-)
+from sidelight.cluster._core._distances import labeled_distances, squared_center_distances
 from sidelight.cluster._core._lloyd import Labeling, farthest_points
+from sidelight.cluster._core._passes import one_pass, pass_arguments
 from sidelight.cluster.pairs._penalties import Penalties, _MovingPricesBase
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource

@@ -11,13 +11,9 @@ import numpy as np
 
 from sidelight._fit.tiles import EqualWeights, tiles
 from sidelight._typing import Array
-from sidelight.cluster._core._distances import (
-    BlockLabels,
-    dense_rows,
-    farthest_rows,
-    pass_arguments,
-)
+from sidelight.cluster._core._distances import dense_rows, farthest_rows
 from sidelight.cluster._core._lloyd import Labeling
+from sidelight.cluster._core._passes import BlockLabels, pass_arguments
 from sidelight.cluster.metric_kmeans._divergences import (
     Divergence,
     DivergenceDistances,
@@ -124,7 +120,7 @@ class DivergenceProblem:
         priced = pairs.with_prices(
             pairs.must_link_weight * apart, pairs.cannot_link_weight * together
         )
-        cost = self._divergence.costs(self._points, parameters.centers, weights)
+        cost = self._divergence.costs_at(parameters.centers, weights)(self._points)
         last = None if before is None else before.statistics.nodes
         nodes = priced.relabel(cost, last, random_state)
         (sums, sizes, total, n_changed), labels = self._pass(
@@ -205,6 +201,7 @@ class _DivergencePass:
     def __init__(self, divergence: Divergence, parameters: WeightedCenters) -> None:
         self._divergence = divergence
         self._centers, self._weights = parameters.centers, parameters.weights
+        self._costs = divergence.costs_at(parameters.centers, parameters.weights)
 
     def __call__(
         self, block: Any, fixed: BlockLabels, _: Array, before: Array
@@ -234,6 +231,6 @@ class _DivergencePass:
         own[places] = given
         for tile in tiles(len(labels)):
             rows = block[tile].astype(np.float64, copy=False)
-            costs = self._divergence.costs(rows, self._centers, self._weights)
+            costs = self._costs(rows)
             labels[tile] = np.where(own[tile] < 0, costs.argmin(axis=1), own[tile])
             yield tile, rows, costs

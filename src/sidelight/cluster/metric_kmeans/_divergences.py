@@ -22,6 +22,7 @@ left of 16 digits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -45,14 +46,21 @@ from sidelight.exceptions import SidelightError
 FLOOR = 1e-12
 
 
+#: Divergences of rows from fixed centers.
+Costs = Callable[[Any], Array]
+
+
 class Divergence(Protocol):
     """How far a row is from a center."""
 
     def prepare(self, source: RowSource, name_rows: NameRows | None) -> RowSource:
         """Check the rows, and give them as the divergence reads them."""
 
-    def costs(self, rows: Any, centers: Array, weights: Array) -> Array:
-        """Return ``D`` of all rows and centers, shape (m, k)."""
+    def costs_at(self, centers: Array, weights: Array) -> Costs:
+        """Return what gives ``D`` of rows and these centers, shape (m, k).
+
+        What follows from centers and weights alone is computed here, once for all rows.
+        """
 
     def shares(self, rows: Any, weights: Array) -> Array:
         """Return what each row counts in the sum that gives its center."""
@@ -71,15 +79,20 @@ class Cosine:
         """Divide the rows by their lengths, which do not matter; a row of zeros is an error."""
         return UnitRows(source, name_rows)
 
-    def costs(self, rows: Any, centers: Array, weights: Array) -> Array:
-        """Return ``1 - cos_A`` of all rows and centers."""
+    def costs_at(self, centers: Array, weights: Array) -> Costs:
+        """Return what gives ``1 - cos_A`` of rows and these centers."""
         roots = np.sqrt(weights)
         units = roots * centers / np.sqrt(weighted_squares(centers, weights))[:, None]
-        shares = self.shares(rows, weights)
-        if not sparse.issparse(rows):
-            return squared_center_distances(rows * (shares[:, None] * roots), units) / 2
-        cosines = np.asarray(rows @ (roots * units).T) * shares[:, None]
-        return np.maximum(1 - cosines, 0)
+        columns = (roots * units).T
+
+        def costs(rows: Any) -> Array:
+            shares = self.shares(rows, weights)
+            if not sparse.issparse(rows):
+                return squared_center_distances(rows * (shares[:, None] * roots), units) / 2
+            cosines = np.asarray(rows @ columns) * shares[:, None]
+            return np.maximum(1 - cosines, 0)
+
+        return costs
 
     def shares(self, rows: Any, weights: Array) -> Array:
         """Return ``1 / ‖x‖_A``."""
@@ -125,19 +138,23 @@ class KullbackLeibler:
             self.origin = np.maximum(total / source.n_rows, FLOOR)
         return source
 
-    def costs(self, rows: Any, centers: Array, weights: Array) -> Array:
-        """Return the I-divergences of all rows and centers."""
+    def costs_at(self, centers: Array, weights: Array) -> Costs:
+        """Return what gives the I-divergences of rows and these centers."""
         floored = np.maximum(centers.astype(np.float64), FLOOR)
-        if sparse.issparse(rows):
-            own = np.asarray(entropies(rows) @ weights).ravel()
-            crossed = np.asarray(rows @ (weights * np.log(floored)).T)
-            return np.maximum(own[:, None] - crossed + floored @ weights, 0)
         middle = floored.mean(axis=0)
-        own = entry_divergences(rows, middle[None]) @ weights
+        sums, logs = floored @ weights, (weights * np.log(floored)).T
         away = entry_divergences(np.broadcast_to(middle, floored.shape), floored) @ weights
-        scale = own[:, None] + away
-        crossed = (rows - middle) @ (weights * log_ratio(floored, middle)).T
-        return without_noise(scale - crossed, scale)
+        ratios = (weights * log_ratio(floored, middle)).T
+
+        def costs(rows: Any) -> Array:
+            if sparse.issparse(rows):
+                own = np.asarray(entropies(rows) @ weights).ravel()
+                return np.maximum(own[:, None] - np.asarray(rows @ logs) + sums, 0)
+            own = entry_divergences(rows, middle[None]) @ weights
+            scale = own[:, None] + away
+            return without_noise(scale - (rows - middle) @ ratios, scale)
+
+        return costs
 
     def offsets(self, rows: Any) -> Any:
         """Return what is added up of rows."""
@@ -242,22 +259,26 @@ class DivergenceDistances:
 
     def labels(self, source: RowSource) -> Array:
         """Return the center of the least divergence of every row (int32)."""
-        return map_tiles(source, lambda rows: self._of(rows).argmin(axis=1), dtype=np.int32)
+        costs = self._costs()
+        return map_tiles(source, lambda rows: costs(rows).argmin(axis=1), dtype=np.int32)
 
     def all(self, source: RowSource) -> Array:
         """Return the divergences of all rows from all centers in the type of the rows."""
-        return map_tiles(source, lambda rows: np.maximum(self._of(rows), 0), dtype=source.dtype)
+        costs = self._costs()
+        return map_tiles(source, lambda rows: np.maximum(costs(rows), 0), dtype=source.dtype)
 
     def costs(self, source: RowSource) -> Array:
         """Return the least divergence of every row (float64)."""
-        return map_tiles(source, lambda rows: self._of(rows).min(axis=1))
+        costs = self._costs()
+        return map_tiles(source, lambda rows: costs(rows).min(axis=1))
 
     def labeled(self, source: RowSource, labels: Array) -> Array:
         """Return the divergence of every row from the center of its label (float64)."""
+        costs = self._costs()
         return map_tiles(
-            source, lambda rows, labels: self._of(rows)[np.arange(len(labels)), labels], labels
+            source, lambda rows, labels: costs(rows)[np.arange(len(labels)), labels], labels
         )
 
-    def _of(self, rows: Any) -> Array:
-        rows = rows.astype(np.float64, copy=False)
-        return self.divergence.costs(rows, self.centers, self.weights)
+    def _costs(self) -> Costs:
+        costs = self.divergence.costs_at(self.centers, self.weights)
+        return lambda rows: costs(rows.astype(np.float64, copy=False))

@@ -268,13 +268,15 @@ class DirectionWeightStep:
     def _row_sums(self, weights: Array, units: Array, labels: Array) -> tuple[Any, ...]:
         """``Σ x/‖x‖_A``, ``Σ cos x²/‖x‖²_A``, ``Σ cos`` by cluster, and ``Σ (1 - cos)``."""
 
+        costs_of = Cosine().costs_at(units, weights)
+
         def add(block: Any, labels: Array) -> tuple[tuple[Any, ...], tuple[()]]:
             sums, squares = np.zeros(units.shape), np.zeros(units.shape[1])
             cosines, total = np.zeros(len(units)), 0.0
             for tile in tiles(block.shape[0]):
                 rows, label = block[tile].astype(np.float64), labels[tile]
                 shares = Cosine().shares(rows, weights)
-                costs = Cosine().costs(rows, units, weights)[np.arange(len(label)), label]
+                costs = costs_of(rows)[np.arange(len(label)), label]
                 cos = 1 - costs
                 total += float(costs.sum())
                 add_weighted(rows, shares, label, sums)

@@ -35,10 +35,9 @@ from sidelight.cluster._core._distances import (
     dense_rows,
     map_tiles,
     nearest_by_products,
-    one_pass,
-    pass_arguments,
     without_noise,
 )
+from sidelight.cluster._core._passes import one_pass, pass_arguments
 from sidelight.engine import RowSource
 from sidelight.engine.inner import largest_value, map_values, rows_where
 
