@@ -6,5 +6,14 @@ from ._extent import largest_by_column as largest_by_column
 from ._extent import too_large as too_large
 from ._extent import too_small as too_small
 from ._memory import ArrayRows as ArrayRows
+from ._reductions import Concatenated as Concatenated
+from ._row_values import count_changes as count_changes
+from ._row_values import count_codes as count_codes
+from ._row_values import is_elsewhere as is_elsewhere
+from ._row_values import largest_value as largest_value
+from ._row_values import map_values as map_values
+from ._row_values import rows_where as rows_where
+from ._row_values import smaller_values as smaller_values
+from ._row_values import total_of as total_of
 from ._source import BlockFunction as BlockFunction
 from ._threads import one_thread_blas as one_thread_blas
