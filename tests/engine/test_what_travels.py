@@ -59,14 +59,10 @@ IN_MEMORY = {
 OTHERS = {
     "Charting",  # these four ask the mixture that they are made of for places in its charts
     "CorrespondenceCharting",
-    "DiscriminativeMixture",
-    "FeatureSaliencyMixture",
     "GenerativeTopographicMap",
     "GlobalCoordination",
     "LocallyLinearCoordination",
-    "MeanFieldMixture",
     "ProbabilisticMap",
-    "ProjectedDiscriminativeMixture",
     "SelfOrganizingMixture",
     "SoftTopographicMap",
 }

@@ -270,8 +270,9 @@ class GenerativeTopographicMap(MapBase):
         return joint
 
     def _transform(self, rows: Any) -> Array:
+        nodes, dtype = self._nodes, rows.dtype
         return self._map_joint(
-            rows, lambda joint: self._nodes.place(softmax(joint, axis=1)).astype(rows.dtype)
+            rows, lambda joint: nodes.place(softmax(joint, axis=1)).astype(dtype)
         )
 
     def inverse_transform(self, Z: Any) -> Array:

@@ -367,9 +367,11 @@ class SelfOrganizingMixture(MapBase):
         dtype: np.dtype[Any],
         bits: float | None = None,
     ) -> Array:
+        nodes = self._nodes
+
         def finish(tables: list[Any], joint: Array) -> Array:
             resp = softmax(joint, axis=1) if bits is None else temper(joint, bits)
-            return self._nodes.place(resp).astype(dtype)
+            return nodes.place(resp).astype(dtype)
 
         places: Array = map_joint(self._components, self._log_weights, readers, finish)
         return places
@@ -426,7 +428,8 @@ class SelfOrganizingMixture(MapBase):
         """
         check_is_fitted(self)
         rows: Any = self._check_rows(X, reset=False)
-        return self._map_joint(rows, lambda joint: softmax(joint, axis=1).astype(rows.dtype))
+        dtype = rows.dtype
+        return self._map_joint(rows, lambda joint: softmax(joint, axis=1).astype(dtype))
 
     def score_samples(self, X: Any) -> Array:
         """Return the log-density ``log p(x)`` of every row, of the values that it has.
@@ -486,12 +489,13 @@ class SelfOrganizingMixture(MapBase):
         rows: Any = self._check_rows(X, reset=False)
         if sparse.issparse(rows):
             raise SidelightError("Sparse rows miss no values: there is nothing to impute.")
-        readers = self._readers(rows)
+        readers, width, of_parts = self._readers(rows), rows.shape[1], self._components
+        parts = [part for part, _ in readers]
 
         def finish(tables: list[Any], joint: Array) -> Array:
             resp = softmax(joint, axis=1)
-            expected = np.empty((len(resp), rows.shape[1]))
-            for (part, _), components, table in zip(readers, self._components, tables, strict=True):
+            expected = np.empty((len(resp), width))
+            for part, components, table in zip(parts, of_parts, tables, strict=True):
                 expected[:, part.columns] = part.expected(components, table, resp)
             return expected
 

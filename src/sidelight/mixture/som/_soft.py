@@ -224,8 +224,9 @@ class SoftTopographicMap(MapBase):
         return joint
 
     def _transform(self, rows: Any) -> Array:
+        nodes, dtype = self._nodes, rows.dtype
         return self._map_joint(
-            rows, lambda joint: self._nodes.place(softmax(joint, axis=1)).astype(rows.dtype)
+            rows, lambda joint: nodes.place(softmax(joint, axis=1)).astype(dtype)
         )
 
     def _nodes_of(self, rows: Any) -> Array:
