@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sidelight._fit.checkpoints import described
 from sidelight._fit.checks import (
     check_extent,
     check_n_clusters,
@@ -23,13 +24,14 @@ from sidelight._fit.docstrings import complete
 from sidelight._fit.parameters import check_parameters
 from sidelight._fit.restarts import Result, Run, best_restart, numbers_in
 from sidelight._fit.summary import summarize
-from sidelight._in_memory import check_in_memory
+from sidelight._in_memory import check_in_memory, is_dask
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import listed, worded
 from sidelight.constraints import Constraints
 from sidelight.constraints.inner import align, check_one_index, warn_of_positions
 from sidelight.engine import RowSource, as_rows
+from sidelight.engine.inner import in_checkpoint
 from sidelight.exceptions import ConstraintWarning, SidelightError, UnusedKnowledge
 from sidelight.tags import KINDS, MethodTags
 
@@ -134,7 +136,8 @@ class ConstrainedEstimator(BaseEstimator):
         """Check parameters, rows and knowledge: how every ``fit`` begins."""
         self._check_parameters(reset=True)
         source = self._validate_rows(X, reset=True)
-        return source, self._validate_knowledge(constraints, y, source.n_rows, X)
+        known = self._validate_knowledge(constraints, y, source.n_rows, X)
+        return in_checkpoint(source, lambda: described(self, known)), known
 
     def _validate_fit_in_memory(
         self, X: Any, y: Any, constraints: Constraints | None, *, reset: bool = True
@@ -200,8 +203,10 @@ class ConstrainedEstimator(BaseEstimator):
 
     def _check_rows(self, X: Any, *, reset: bool) -> Rows:
         """Validate the data: float32 or float64, finite, dense or CSR, or rows on disk."""
-        check_in_memory(X)
         tags = self.__sidelight_tags__()
+        if tags.out_of_core and is_dask(X):
+            X = as_rows(X)
+        check_in_memory(X)
         if isinstance(X, RowSource):
             source = self._check_source(X, reset=reset, allowed=tags.out_of_core)
             source = source.with_missing() if tags.missing else source

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._in_memory import check_computed
+from sidelight._in_memory import check_computed, is_dask
 from sidelight._typing import Array
 from sidelight.engine._extent import largest_by_column
 from sidelight.engine._reductions import Maximum
@@ -278,6 +278,10 @@ def as_rows(X: Any, *, memory_budget: int | None = None) -> RowSource:
         return X
     if isinstance(X, (str, os.PathLike)):
         return open_rows(X, memory_budget=memory_budget)
+    if is_dask(X):
+        from sidelight.engine.dask._collections import rows_of_collection
+
+        return rows_of_collection(X)
     check_computed(X)
     if isinstance(X, np.memmap):
         from sidelight.engine._disk import MappedRows

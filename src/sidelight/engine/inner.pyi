@@ -8,3 +8,4 @@ from ._extent import too_small as too_small
 from ._memory import ArrayRows as ArrayRows
 from ._source import BlockFunction as BlockFunction
 from ._threads import one_thread_blas as one_thread_blas
+from .partitioned._checkpoint import in_checkpoint as in_checkpoint

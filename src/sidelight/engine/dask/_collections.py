@@ -66,7 +66,8 @@ def _partitions_of_frame(X: Any) -> Collection:
     if not columns:
         raise SidelightError("The Dask data frame has no column of numbers.")
     dtype = floating_dtype(np.result_type(*(_numpy_type(dtypes[name]) for name in columns)))
-    named = ids is not None or _index_names_rows(X)
+    # Each partition of a file counts its rows from 0 again; divisions are those of a whole table.
+    named = ids is not None or _index_is_named(X) or X.known_divisions
     apply = delayed(frame_rows, pure=True)
     parts = [apply(part, columns, dtype, ids, named) for part in X.to_delayed()]
     return Collection(parts, _names(len(parts), "data frame"), np.nan)
@@ -100,7 +101,7 @@ def frame_rows(
 
 def _column_of_ids(X: Any) -> Any:
     """Return the column whose name and type say that it names the rows, or None."""
-    if _index_names_rows(X):
+    if _index_is_named(X):
         return None
     kinds = dict(zip(X.columns, X.dtypes, strict=True))
     likely = [
@@ -114,11 +115,9 @@ def _column_of_ids(X: Any) -> Any:
     return next(iter(first + likely), None)
 
 
-def _index_names_rows(X: Any) -> bool:
-    """Whether the index names rows: each partition of a file counts its own from 0 again."""
-    index = X.index
-    whole_numbers = getattr(index.dtype, "kind", "O") in "iu"
-    return bool(X.known_divisions or index.name is not None or not whole_numbers)
+def _index_is_named(X: Any) -> bool:
+    """Whether the index has a name, or holds texts: then it names the rows."""
+    return X.index.name is not None or getattr(X.index.dtype, "kind", "O") not in "iu"
 
 
 def _is_number(dtype: Any) -> bool:

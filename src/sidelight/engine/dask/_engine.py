@@ -43,7 +43,7 @@ class Places(ABC):
 
     def holders(self, client: Client) -> dict[int, Sequence[str]]:
         """Return the workers that hold each partition."""
-        return {number: () for number in range(len(self.names))}
+        return dict.fromkeys(range(len(self.names)), ())
 
     def persist(self, client: Client) -> None:  # noqa: B027  (most places have nothing to keep)
         """Keep the partitions on the workers, where there is room."""
@@ -193,7 +193,6 @@ class DaskEngine(Engine):
         self._places = places
         self._client = active_client() if client is None else client
         self._before: dict[int, str] = {}
-        self._sizes: dict[int, float] = dict.fromkeys(range(len(places.names)), 1.0)
         self._lost: Counter[str] = Counter()
 
     def partitions(self) -> Sequence[str]:
@@ -236,7 +235,7 @@ class DaskEngine(Engine):
         """Yield who answered, who was asked, and the answers, as they come."""
         from distributed import KilledWorker, as_completed
 
-        jobs = {future: asked for future, asked in self._submit(work, orders)}
+        jobs = dict(self._submit(work, orders))
         try:
             for future, (address, done) in as_completed(list(jobs), with_results=True):
                 yield address, jobs.pop(future), done
@@ -261,7 +260,7 @@ class DaskEngine(Engine):
             {number: holders[number] for number in orders},
             self._workers(),
             self._before,
-            self._sizes,
+            {number: float(self.sizes.get(number, 1)) for number in orders},
         )
         for worker, numbers in groups.items():
             self._before |= dict.fromkeys(numbers, worker)

@@ -13,10 +13,10 @@ def group_by_worker(
 ) -> dict[str, list[int]]:
     """Give every partition to a worker; return the partitions of each.
 
-    A partition stays with the worker of the pass before if that still holds it, since the values of
-    its rows are there, and goes to another holder otherwise. What no worker holds, and what a worker
-    has too much of, goes to the worker with the least to do: a worker that comes late gets its part,
-    and moving stops where it would not shorten the pass.
+    A partition stays with the worker of the pass before if that still holds it, since the values
+    of its rows are there, and goes to another holder otherwise. What no worker holds, and what a
+    worker has too much of, goes to the worker with the least to do: a worker that comes late gets
+    its part, and moving stops where it would not shorten the pass.
 
     Parameters
     ----------
