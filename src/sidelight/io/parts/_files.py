@@ -127,10 +127,11 @@ def part_format(path: Path) -> str:
 
 
 def _check_in_blocks(path: Path) -> None:
-    if part_format(path) not in IN_BLOCKS:
+    if not _is_table(path) or part_format(path) not in IN_BLOCKS:
         raise SidelightError(
-            f"{path} cannot be read in blocks, as {READ_IN_BLOCKS} can: "
-            f"sidelight.io.read_table(path).X gives its rows in memory, or convert it first."
+            f"Rows are read in blocks from {READ_IN_BLOCKS}, not from "
+            f"{path.suffix or 'a file without a suffix'} ({path}): convert it, or give the rows "
+            "that sidelight.io.read_table(path).X has in memory."
         )
 
 
