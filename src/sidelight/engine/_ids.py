@@ -158,10 +158,24 @@ def read_ids(part: Part, name: str) -> Array:
             return nothing
         pieces.append(np.asarray(column.to_numpy(zero_copy_only=False)))
     ids = np.concatenate(pieces) if pieces else nothing
+    if part.is_text and len(ids):
+        return nothing if np.any(ids == "") else _numbers_if_whole(ids)
     if ids.dtype.kind != "f":
         return ids
     whole = np.isfinite(ids) & (np.abs(ids) < EXACT) & (ids == np.round(ids))
     return ids.astype(np.int64) if whole.all() else nothing
+
+
+def _numbers_if_whole(ids: Array) -> Array:
+    """Texts as the whole numbers that they spell, if all do in the plain way: 007 stays text."""
+    import pyarrow as pa
+
+    texts = pa.array(ids)
+    try:
+        numbers = texts.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return ids
+    return numbers.to_numpy() if numbers.cast(texts.type).equals(texts) else ids
 
 
 def _name_each_row(ids: Array) -> bool:

@@ -64,7 +64,7 @@ def files_of(X: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> li
     ...     [file.name for file in files_of(folder)]
     ['part-2.csv', 'part-10.csv']
     """
-    if not is_path(X):
+    if not isinstance(X, str | os.PathLike):
         return [file for one in X for file in files_of(one)]
     path = Path(X)
     if path.is_dir():

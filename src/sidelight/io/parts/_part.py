@@ -38,11 +38,14 @@ class Part(ABC):
     chunks : tuple of int, or None
         Numbers of rows of the stretches that can be read by themselves, in their order; None for a
         file that can only be read from its beginning.
+    is_text : bool
+        Whether the part was written as text, where the number 7 and the word 7 look the same.
     """
 
     name: str
     schema: pa.Schema
     chunks: tuple[int, ...] | None = None
+    is_text: bool = False
 
     @property
     def n_rows(self) -> int | None:
