@@ -7,5 +7,6 @@ from ._extent import too_large as too_large
 from ._extent import too_small as too_small
 from ._memory import ArrayRows as ArrayRows
 from ._source import BlockFunction as BlockFunction
+from ._source import opened as opened
 from ._threads import one_thread_blas as one_thread_blas
 from .partitioned._checkpoint import in_checkpoint as in_checkpoint
