@@ -66,3 +66,10 @@ from .values._dates import read_dates as read_dates
 from .values._numbers import read_numbers as read_numbers
 from .values._shapes import is_missing as is_missing
 from .values._spelling import folded as folded
+from .parts._files import files_of as files_of
+from .parts._files import part_format as part_format
+from .parts._part import Part as Part
+from .parts._parts_of import is_on_disk as is_on_disk
+from .parts._parts_of import open_part as open_part
+from .parts._parts_of import parts_of as parts_of
+from .parts._queries import spooled as spooled
