@@ -47,7 +47,7 @@ def is_missing(text: str) -> bool:
 def encode_texts(column: Any) -> Coded:
     """Codes and levels of an Arrow column of any type that can be written as text."""
     values, codes = _dictionary(column)
-    texts = ["" if value is None else _text(value) for value in values]
+    texts = ["" if value is None else text_of(value) for value in values]
     kept: dict[str, int] = {}
     places = [-1 if is_missing(text) else kept.setdefault(text, len(kept)) for text in texts]
     return _by_frequency(np.array([*places, -1])[codes], list(kept))
@@ -99,7 +99,8 @@ def _dictionary(column: Any) -> tuple[list[Any], IntArray]:
     return column.chunk(0).dictionary.to_pylist(), np.concatenate(codes).astype(np.int64)
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """A value as text, without blanks at its ends; empty where it is missing."""
     if isinstance(value, float):
         return "" if value != value else f"{value:.15g}"
     if isinstance(value, bytes):
