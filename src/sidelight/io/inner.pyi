@@ -66,6 +66,8 @@ from .values._dates import read_dates as read_dates
 from .values._numbers import read_numbers as read_numbers
 from .values._shapes import is_missing as is_missing
 from .values._spelling import folded as folded
+from .values._tally import Spelling as Spelling
+from .values._tally import SpellingTally as SpellingTally
 from .parts._files import files_of as files_of
 from .parts._files import part_format as part_format
 from .parts._part import Part as Part

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -17,13 +16,14 @@ from sidelight._warn import warn
 from sidelight._words import worded
 from sidelight.engine import get_threads
 from sidelight.exceptions import InvalidParameter, PreparationWarning, SidelightError
-from sidelight.io.inner import close_names, quoted
-from sidelight.preparation._decide import ASKED, ColumnChoice, decide
-from sidelight.preparation._parts import ColumnFeatures, NoWords, Scale, make_part
-from sidelight.preparation._plan import ASIDE, ColumnPlan, plan_table
+from sidelight.io.inner import quoted
+from sidelight.preparation._fitting import Fitting, choices_of
+from sidelight.preparation._parts import ColumnFeatures, extent_of, facts_in_memory
+from sidelight.preparation._plan import ColumnPlan, plan_table
 from sidelight.preparation._reading import RawColumn, read_typed
-from sidelight.preparation._redundant import Aspect, sampled_rows
-from sidelight.preparation._shared import Gaps, missing_rows, share_weights
+from sidelight.preparation._redundant import sampled_rows
+from sidelight.preparation._scale import Scale
+from sidelight.preparation._shared import GapRows, has_marks, missing_rows
 from sidelight.preparation._source import Source, as_source
 from sidelight.preparation._typed import TypedColumn
 
@@ -248,67 +248,38 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         """Fit column by column; yield each column that becomes features right after it is read."""
         self._check_options()
         source = self._source(X, reset=True)
-        names = source.columns.names
-        asked = self._asked(names)
-        scale = Scale(self.scale, self.missing == "keep")
-        self.plan_: list[ColumnPlan] = []
-        self._parts: list[ColumnFeatures] = []
-        rows, aspects, gaps = sampled_rows(source.n_rows), list[Aspect](), Gaps()
-        for name in names:
+        fitting = self._fitting(source.columns.names, source.named)
+        rows = sampled_rows(source.n_rows)
+        for name in source.columns.names:
             raw = RawColumn(name, source.columns.column(name), source)
-            plan = decide(raw, asked[name])
-            plan = self._weighted(plan)
-            if plan.used:
-                column = read_typed(plan, raw)
-                try:
-                    self._parts.append(make_part(plan, column, scale))
-                except NoWords:
-                    plan = replace(plan, kind=ASIDE, how="no word occurs in several rows")
-                else:
-                    plan = self._parts[-1].plan
-                    gaps.add(self._parts[-1], column)
-                    if source.named and name not in (self.weights or {}):
-                        aspects += self._parts[-1].aspects(column.values[rows])
-                    yield column
-            self.plan_.append(plan)
-        if not self._parts:
-            raise SidelightError(
-                "No column of the table is left to be a feature: "
-                + "; ".join(f"{plan.name!r}, {plan.how}" for plan in self.plan_[:5])
-                + "; say what a column holds by "
-                + worded('kinds={"NAME": "category"}.', "--as NAME=category.")
-            )
-        share_weights(self._parts, aspects)
-        self._shared_marks = gaps.merge_marks(self._parts)
-        plans = {part.plan.name: part.plan for part in self._parts}
-        self.plan_ = [plans.get(plan.name, plan) for plan in self.plan_]
+            plan = fitting.plan(raw)
+            if not plan.used:
+                fitting.add(plan, None)
+                continue
+            column = read_typed(plan, raw)
+            facts = facts_in_memory(plan, column, extent_of(plan, raw), fitting.scale)
+            gaps = GapRows.of(column.values) if has_marks(plan) else None
+            if fitting.add(plan, facts, gaps, column.values[rows]):
+                yield column
+        self._finish(fitting)
         self._n_rows = source.n_rows
         self._out_type = _out_type(source, self.plan_)
+
+    def _fitting(self, names: Sequence[str], is_named: bool) -> Fitting:
+        choices = choices_of(names, self.kinds, self.weights, self.drop)
+        scale = Scale(self.scale, self.missing == "keep")
+        return Fitting(scale, choices, self.weights or {}, is_named)
+
+    def _finish(self, fitting: Fitting) -> None:
+        fitting.finish()
+        self.plan_: list[ColumnPlan] = fitting.plans
+        self._parts: list[ColumnFeatures] = fitting.parts
+        self._shared_marks = fitting.shared_marks
 
     def _check_options(self) -> None:
         check_scale(self.scale)
         if self.missing not in ("fill", "keep"):
             raise InvalidParameter(f"missing must be 'fill' or 'keep', got {self.missing!r}.")
-
-    def _asked(self, names: Sequence[str]) -> dict[str, ColumnChoice]:
-        """The user's choices for every column."""
-        kinds = dict(self.kinds or {})
-        for name in (*kinds, *(self.weights or {}), *self.drop):
-            if name not in names:
-                raise SidelightError(f"There is no column {name!r}; {close_names(name, names)}.")
-        asked = {name: ColumnChoice() for name in names}
-        asked |= {name: _read_kind(name, kind) for name, kind in kinds.items()}
-        return asked | {name: ColumnChoice(ASIDE) for name in self.drop}
-
-    def _weighted(self, plan: ColumnPlan) -> ColumnPlan:
-        weight = (self.weights or {}).get(plan.name, 1.0)
-        if not (isinstance(weight, int | float) and np.isfinite(weight) and weight >= 0):
-            raise InvalidParameter(
-                f"The weight of column {plan.name!r} must be a number of at least 0, got {weight}."
-            )
-        if weight == 0 and plan.used:
-            return replace(plan, kind=ASIDE, how="weight 0")
-        return replace(plan, weight=float(weight))
 
     # --- reading ------------------------------------------------------------------------------
 
@@ -397,22 +368,6 @@ def check_scale(scale: Any) -> None:
         raise InvalidParameter(
             f"{worded('scale', '--scale')} must be one of {', '.join(SCALES)}, got {scale!r}."
         )
-
-
-def _read_kind(name: str, kind: Any) -> ColumnChoice:
-    """Parse the user's choice: a kind, an order such as ``ordered:S<M<L``, or its levels."""
-    if isinstance(kind, str):
-        word, _, levels = kind.partition(":")
-        word = word.strip().lower()
-        if word in ASKED and (not levels or word == "ordered"):
-            return ColumnChoice(
-                word, tuple(one.strip() for one in levels.split("<") if one.strip())
-            )
-    elif isinstance(kind, Sequence) and len(kind) > 1:
-        return ColumnChoice("ordered", tuple(map(str, kind)))
-    raise InvalidParameter(
-        f"A column is one of {', '.join(ASKED)}, or ordered:low<medium<high; got {name}={kind!r}."
-    )
 
 
 def _holds_text(X: Any) -> bool:

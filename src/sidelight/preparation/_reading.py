@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._typing import FloatArray
+from sidelight._typing import FloatArray, IntArray
 from sidelight._warn import warn
 from sidelight._words import counted
 from sidelight.exceptions import PreparationWarning, SidelightError
@@ -24,6 +24,8 @@ from sidelight.preparation._typed import TypedColumn
 
 #: Of columns of this many rows, half as many decide whether texts differ: more than this share.
 MANY_ROWS, NAMES_SHARE = 20_000, 0.9
+#: Number of rows that show the shape of a distribution.
+SAMPLE = 50_000
 #: Level that stands for all rare ones.
 OTHER = "other"
 NONE = np.empty(0, dtype=np.int64)
@@ -51,9 +53,68 @@ class Numbered:
     bad: npt.NDArray[Any] = field(default_factory=lambda: NONE)
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.values)
+
+    @property
+    def n_unreadable(self) -> int:
+        """Number of texts that are no numbers."""
+        return len(self.bad)
+
+    @cached_property
     def n_missing(self) -> int:
         """Rows without a number."""
         return int(np.count_nonzero(np.isnan(self.values)))
+
+    @cached_property
+    def extent(self) -> tuple[float, float]:
+        """Smallest and largest number."""
+        return float(np.nanmin(self.values)), float(np.nanmax(self.values))
+
+    @cached_property
+    def sample(self) -> FloatArray:
+        """Numbers of :func:`sampled_every` so many rows."""
+        some = self.values[:: sampled_every(len(self.values))]
+        return some[~np.isnan(some)]
+
+    @property
+    def has_two_values(self) -> bool:
+        """Whether there are no more than two different numbers."""
+        distinct = np.unique(self.sample)
+        if len(distinct) > 2:
+            return False
+        return bool(np.all(np.isin(self.values[~np.isnan(self.values)], distinct)))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every row has a whole number."""
+        return not (self.n_missing or np.any(self.values != np.round(self.values)))
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether each number is one more than that of the row before."""
+        return bool(np.all(np.diff(self.values) == 1.0))
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Numbers of the first and the last row."""
+        return float(self.values[0]), float(self.values[-1])
+
+    @property
+    def n_different(self) -> int:
+        """How many numbers differ."""
+        return len(np.unique(self.values))
+
+    @property
+    def has_each_once(self) -> bool:
+        """Whether every whole number from the smallest to the largest one is there once."""
+        low, high = self.extent
+        return bool(np.array_equal(np.sort(self.values), np.arange(low, high + 1)))
+
+    def positive_quartile(self) -> float:
+        """Lower quartile of the numbers above 0."""
+        return float(np.quantile(self.values[self.values > 0], 0.25))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +141,26 @@ class Dated:
     how: str = ""
     bad: npt.NDArray[Any] = field(default_factory=lambda: NONE)
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.seconds)
+
+    @property
+    def n_unreadable(self) -> int:
+        """Number of texts that are no dates."""
+        return len(self.bad)
+
+    @cached_property
+    def n_missing(self) -> int:
+        """Rows without a date."""
+        return int(np.isnan(self.seconds).sum())
+
+    @cached_property
+    def extent(self) -> tuple[float, float]:
+        """Seconds of the first and the last date."""
+        return float(np.nanmin(self.seconds)), float(np.nanmax(self.seconds))
+
 
 class RawColumn:
     """A column as the table has it, of which each reading is made once.
@@ -99,6 +180,26 @@ class RawColumn:
         self.values = values
         self.source = source
 
+    @property
+    def type(self) -> Any:
+        """Arrow's type of the values."""
+        return self.values.type
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.values)
+
+    @property
+    def n_null(self) -> int:
+        """Number of rows without a value."""
+        return int(self.values.null_count)
+
+    @property
+    def words(self) -> list[str]:
+        """Words of a category, in its order."""
+        return [str(word) for word in self.values.chunk(0).dictionary.to_pylist()]
+
     @cached_property
     def coded(self) -> Coded:
         """The different values as text, whatever they are."""
@@ -109,12 +210,10 @@ class RawColumn:
         """Texts of a sample of many rows, if most of them differ; else empty."""
         import pyarrow as pa
 
-        n = len(self.values)
-        if n < MANY_ROWS or not is_text(self.values) or pa.types.is_dictionary(self.values.type):
+        rows = names_rows_at(len(self.values))
+        if not (len(rows) and is_text(self.values)) or pa.types.is_dictionary(self.values.type):
             return []
-        rows = np.linspace(0, n - 1, MANY_ROWS // 2).astype(np.int64)
-        texts = [text for text in self.values.take(pa.array(rows)).to_pylist() if text]
-        return texts if len(set(texts)) > NAMES_SHARE * len(texts) else []
+        return mostly_different(self.values.take(pa.array(rows)).to_pylist())
 
     @cached_property
     def numbered(self) -> Numbered | None:
@@ -215,6 +314,24 @@ class RawColumn:
             examples = [str(self.values[int(place)].as_py()) for place in bad[:2]]
             parts.insert(0, f"{len(bad):,} unreadable ({quoted(examples)}), taken as gaps")
         return "; ".join(parts)
+
+
+def sampled_every(n_rows: int) -> int:
+    """Of how many rows one shows the shape of a distribution."""
+    return max(1, n_rows // SAMPLE)
+
+
+def names_rows_at(n_rows: int) -> IntArray:
+    """Rows whose texts show whether those of so many rows differ; none of few."""
+    if n_rows < MANY_ROWS:
+        return NONE
+    return np.linspace(0, n_rows - 1, MANY_ROWS // 2).astype(np.int64)
+
+
+def mostly_different(texts: Sequence[str | None]) -> list[str]:
+    """The texts that are there, if most of them differ; else none."""
+    given = [text for text in texts if text]
+    return given if len(set(given)) > NAMES_SHARE * len(given) else []
 
 
 def read_typed(plan: ColumnPlan, raw: RawColumn, *, gaps: str = "") -> TypedColumn:

@@ -68,6 +68,9 @@ _DATES = (
 PATTERNS = [re.compile(rf"\s*{date}(?:(?:[Tt]|,?\s+){_TIME}{_ZONE})?\s*") for date in _DATES]
 PATTERNS.append(re.compile(rf"\s*{_TIME}\s*"))
 
+#: Note on times that say how far they are from UTC.
+OFFSETS = "times with an offset counted in UTC"
+
 #: Orders of the numbers of a date, and how they are written.
 DAY_FIRST, MONTH_FIRST, YEAR_FIRST = "DMY", "MDY", "YMD"
 
@@ -227,7 +230,7 @@ class DateTokens:
         return " ".join(part for part in (text, clock) if part)
 
 
-def _part(shape: str, places: list[int]) -> DateTokens | None:
+def part_of(shape: str, places: list[int]) -> DateTokens | None:
     """Take a shape apart; None if it is neither a date nor a time."""
     written = shape.replace("0", "9")
     for pattern in PATTERNS:
@@ -288,7 +291,7 @@ def _dates_of(reading: _DateReading, shapes: Shapes, codes: Ints | None) -> Date
 def _is_likely(shapes: Shapes) -> bool:
     """Whether a sample of a column mostly holds dates."""
     missing = np.array([is_missing(name) for name in shapes.names], dtype=bool)
-    dated = [_part(*pair) is not None for pair in zip(shapes.names, shapes.places, strict=True)]
+    dated = [part_of(*pair) is not None for pair in zip(shapes.names, shapes.places, strict=True)]
     n_dates = int(shapes.counts[np.array(dated, dtype=bool)].sum())
     return n_dates >= SAMPLE_MOST * int(shapes.counts[~missing].sum())
 
@@ -300,7 +303,7 @@ class _DateReading:
         self.texts = texts
         self.counts = texts.counts
         self.missing = np.array([is_missing(name) for name in shapes.names], dtype=bool)
-        found = [_part(*pair) for pair in zip(shapes.names, shapes.places, strict=True)]
+        found = [part_of(*pair) for pair in zip(shapes.names, shapes.places, strict=True)]
         self.parts = [
             (part, rows) for code, rows in shapes.rows() if (part := found[code]) is not None
         ]
@@ -318,7 +321,7 @@ class _DateReading:
         self.read(kind, order)
         self.format = format_of([(part, self._weight(rows)) for part, rows in parts], order)
         if any("east" in part.words for part, _ in parts):
-            self.notes.append("times with an offset counted in UTC")
+            self.notes.append(OFFSETS)
 
     def read(self, kind: str, order: str | None) -> None:
         """Read all texts that are of a kind."""

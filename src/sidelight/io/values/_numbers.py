@@ -302,7 +302,7 @@ def _column(text: bytes, neighbors: npt.NDArray[np.uint8]) -> npt.NDArray[np.uin
     return np.tile(np.frombuffer(text, dtype=np.uint8), (len(neighbors), 1))
 
 
-def _part(shape: str) -> NumberTokens | None:
+def part_of(shape: str) -> NumberTokens | None:
     """Take a shape apart; None if it is no number."""
     match = NUMBER.fullmatch(shape.translate(ALIKE))
     if match is None or bool(match["opened"]) != bool(match["closed"]):
@@ -340,7 +340,7 @@ class NumberReading:
     def __init__(self, names: list[str], counts: Ints) -> None:
         self.missing = np.array([is_missing(name) for name in names], dtype=bool)
         self.parts = [
-            None if gap else _part(name) for name, gap in zip(names, self.missing, strict=True)
+            None if gap else part_of(name) for name, gap in zip(names, self.missing, strict=True)
         ]
         self.counts = [int(count) for count in counts]
         self.n_missing = int(counts[self.missing].sum()) if len(counts) else 0
