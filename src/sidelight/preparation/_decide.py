@@ -167,7 +167,7 @@ def _number_plan(raw: ColumnValues, numbered: NumberValues) -> ColumnPlan:
         return ColumnPlan(name, ASIDE, aside, n_missing)
     if numbered.has_two_values:
         return _two(name, raw.coded)
-    if named and _is_code(name):
+    if named and is_code(name):
         return _code_plan(name, raw.coded)
     scale = _skewed(numbered.sample, low)
     note = "skewed, so its logarithm" if scale else ""
@@ -177,7 +177,7 @@ def _number_plan(raw: ColumnValues, numbered: NumberValues) -> ColumnPlan:
     return replace(plan, log_scale=scale, how="; ".join(filter(None, [plan.how, note])))
 
 
-def _is_code(name: str) -> bool:
+def is_code(name: str) -> bool:
     """Whether the name of a column suggests codes, not amounts or kinds."""
     return bool(CODE_NAME.search(name)) or sounds_like_ids(name)
 

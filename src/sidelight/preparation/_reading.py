@@ -133,6 +133,8 @@ class Dated:
         Note on the reading.
     bad : ndarray of int
         Positions of texts that are none, and count as missing.
+    note : str
+        What of the note does not depend on single values.
     """
 
     seconds: FloatArray
@@ -140,6 +142,7 @@ class Dated:
     format: str = ""
     how: str = ""
     bad: npt.NDArray[Any] = field(default_factory=lambda: NONE)
+    note: str = ""
 
     @property
     def n_rows(self) -> int:
@@ -225,8 +228,11 @@ class RawColumn:
         """The dates or times of day, if it holds some or texts that spell them."""
         return self.dates("")
 
-    def numbers(self, convention: str) -> Numbered | None:
-        """The numbers, spelled by a convention that is known or (empty) to be found out."""
+    def numbers(self, convention: str, *, some: bool = False) -> Numbered | None:
+        """The numbers, spelled by a convention that is known or (empty) to be found out.
+
+        These may be ``some`` rows of a column that is known to hold numbers.
+        """
         import pyarrow as pa
 
         column = self._shared
@@ -238,22 +244,27 @@ class RawColumn:
             numbers = np.asarray(values, dtype=np.float64)
             self._check_finite(numbers)
             return Numbered(numbers)
-        read = read_numbers(column, convention=convention or None) if is_text(column) else None
+        read = None
+        if is_text(column):
+            read = read_numbers(column, convention=convention or None, some=some)
         if read is None:
             return None
         how = self._reading_note(read.bad, read.note)
         return Numbered(read.values, read.convention, how, read.bad)
 
-    def dates(self, written: str) -> Dated | None:
-        """The dates, spelled in a way that is known or (empty) to be found out."""
+    def dates(self, written: str, *, kind: str = "") -> Dated | None:
+        """The dates, spelled in a way that is known or (empty) to be found out.
+
+        These may be some rows of a column that is known to hold dates, or times: its ``kind``.
+        """
         column = self._shared
         if not (_is_temporal(column.type) or is_text(column)):
             return None
-        read = read_dates(column, format=written or None)
+        read = read_dates(column, format=written or None, kind=kind)
         if read is None:
             return None
         how = self._reading_note(read.bad, read.note)
-        return Dated(read.seconds, read.kind, read.format, how, read.bad)
+        return Dated(read.seconds, read.kind, read.format, how, read.bad, read.note)
 
     @property
     def is_empty(self) -> bool:
@@ -267,13 +278,21 @@ class RawColumn:
 
     def unreadable(self, kind: str, written: str = "") -> SidelightError:
         """Error about a value that is no number, date or time of day, with the id of its row."""
-        texts = ["" if value is None else str(value).strip() for value in self.values.to_pylist()]
-        some = list(_one_of_each_shape(texts)) or [0]
-        place = next((p for p in some if not self._reads(texts[p], kind, written)), some[0])
-        return SidelightError(
-            f"Column {self.name!r} should hold {kind}s, but holds {texts[place]!r} in "
-            f"{self.source.row(place)}; correct it, leave it empty, or say what the column is."
-        )
+        texts = self._stripped
+        place = self.first_unreadable(kind, written)
+        if place is None:
+            place = next(_one_of_each_shape(texts), 0)
+        return not_of_kind(self.name, kind, texts[place], self.source.row(place))
+
+    def first_unreadable(self, kind: str, written: str = "") -> int | None:
+        """Position of the first value that is of another kind, of those with a shape of their own."""
+        texts = self._stripped
+        some = _one_of_each_shape(texts)
+        return next((p for p in some if not self._reads(texts[p], kind, written)), None)
+
+    @property
+    def _stripped(self) -> list[str]:
+        return ["" if value is None else str(value).strip() for value in self.values.to_pylist()]
 
     def _reads(self, text: str, kind: str, written: str) -> bool:
         """Whether a single text is of the kind."""
@@ -308,12 +327,16 @@ class RawColumn:
             )
 
     def _reading_note(self, bad: Any, note: str) -> str:
-        """Note on how a column was read, unreadable values first."""
-        parts = [note] if note else []
-        if len(bad):
-            examples = [str(self.values[int(place)].as_py()) for place in bad[:2]]
-            parts.insert(0, f"{len(bad):,} unreadable ({quoted(examples)}), taken as gaps")
-        return "; ".join(parts)
+        examples = [str(self.values[int(place)].as_py()) for place in bad[:2]]
+        return reading_note(len(bad), examples, note)
+
+
+def reading_note(n_bad: int, examples: Sequence[str], note: str) -> str:
+    """Note on how a column was read, unreadable values first."""
+    parts = [note] if note else []
+    if n_bad:
+        parts.insert(0, f"{n_bad:,} unreadable ({quoted(examples)}), taken as gaps")
+    return "; ".join(parts)
 
 
 def sampled_every(n_rows: int) -> int:
@@ -334,7 +357,17 @@ def mostly_different(texts: Sequence[str | None]) -> list[str]:
     return given if len(set(given)) > NAMES_SHARE * len(given) else []
 
 
-def read_typed(plan: ColumnPlan, raw: RawColumn, *, gaps: str = "") -> TypedColumn:
+def not_of_kind(name: str, kind: str, text: str, row: str) -> SidelightError:
+    """Error about a value of another kind than its column."""
+    return SidelightError(
+        f"Column {name!r} should hold {kind}s, but holds {text!r} in {row}; correct it, leave it "
+        "empty, or say what the column is."
+    )
+
+
+def read_typed(
+    plan: ColumnPlan, raw: RawColumn, *, gaps: str = "", some: bool = False
+) -> TypedColumn:
     """Read a column according to its plan, in the user's units and words.
 
     Parameters
@@ -346,6 +379,9 @@ def read_typed(plan: ColumnPlan, raw: RawColumn, *, gaps: str = "") -> TypedColu
     gaps : {"", "fill", "keep"}, default=""
         What becomes of gaps in rows that came after the fit, with a warning if the fit had none;
         empty for the rows of the fit.
+    some : bool, default=False
+        Whether these are some of the rows of the fit: however many of their values cannot be read,
+        they are those that were gaps there.
 
     Raises
     ------
@@ -353,14 +389,15 @@ def read_typed(plan: ColumnPlan, raw: RawColumn, *, gaps: str = "") -> TypedColu
         If the values are of another kind than those that the plan was made from.
     """
     if plan.kind == "number":
-        numbered = raw.numbers(plan.written) if plan.written else raw.numbered
+        numbered = raw.numbers(plan.written, some=some) if plan.written else raw.numbered
         if numbered is None and not raw.is_empty:
             raise raw.unreadable("number", plan.written)
         numbered = numbered or Numbered(raw.nothing)
         _warn_of_gaps(plan, raw, np.isnan(numbered.values), numbered.bad, gaps=gaps)
         return TypedColumn(plan.name, plan.kind, numbered.values)
     if plan.kind in ("date", "time"):
-        dated = raw.dates(plan.written) if plan.written else raw.dated
+        known = plan.kind if some else ""
+        dated = raw.dates(plan.written, kind=known) if plan.written or some else raw.dated
         if (dated is None or dated.kind != plan.kind) and not raw.is_empty:
             raise raw.unreadable(plan.kind, plan.written)
         dated = dated or Dated(raw.nothing, plan.kind)
