@@ -1,3 +1,4 @@
+from ._budget import memory as memory
 from ._reductions import Maximum as Maximum
 from ._reductions import Minimum as Minimum
 from ._reductions import Top as Top

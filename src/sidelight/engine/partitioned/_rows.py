@@ -15,12 +15,13 @@ from scipy import sparse
 
 from sidelight._typing import Array, IntArray
 from sidelight.engine._extent import SQUARED, too_large
+from sidelight.engine._ids import join_ids
 from sidelight.engine._source import Arrays, BlockFunction, BlockResults, RowSource
 from sidelight.engine._threads import one_thread_blas
 from sidelight.engine.partitioned._beside import fill_part, take_rows
 from sidelight.engine.partitioned._engine import Engine
 from sidelight.engine.partitioned._facts import Facts, check_alike, look_at
-from sidelight.engine.partitioned._ids import join_ids, read_ids
+from sidelight.engine.partitioned._ids import read_ids
 from sidelight.engine.partitioned._passes import Passes, Record, Work
 from sidelight.engine.partitioned._values import RowValues
 from sidelight.exceptions import SidelightError

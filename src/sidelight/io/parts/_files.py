@@ -64,7 +64,7 @@ def files_of(X: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> li
     ...     [file.name for file in files_of(folder)]
     ['part-2.csv', 'part-10.csv']
     """
-    if not is_path(X):
+    if not isinstance(X, str | os.PathLike):
         return [file for one in X for file in files_of(one)]
     path = Path(X)
     if path.is_dir():
@@ -127,10 +127,11 @@ def part_format(path: Path) -> str:
 
 
 def _check_in_blocks(path: Path) -> None:
-    if part_format(path) not in IN_BLOCKS:
+    if not _is_table(path) or part_format(path) not in IN_BLOCKS:
         raise SidelightError(
-            f"{path} cannot be read in blocks, as {READ_IN_BLOCKS} can: "
-            f"sidelight.io.read_table(path).X gives its rows in memory, or convert it first."
+            f"Rows are read in blocks from {READ_IN_BLOCKS}, not from "
+            f"{path.suffix or 'a file without a suffix'} ({path}): convert it, or give the rows "
+            "that sidelight.io.read_table(path).X has in memory."
         )
 
 

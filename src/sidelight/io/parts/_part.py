@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 BATCH_ROWS = 2**16
 
 
+#: A column of a Parquet file is decoded in pages of usually 1 MB.
+PAGE_BYTES = 2 * 2**20
+
+
 class Part(ABC):
     """A file with named columns, which is read in batches as often as it is asked for.
 
@@ -34,11 +38,14 @@ class Part(ABC):
     chunks : tuple of int, or None
         Numbers of rows of the stretches that can be read by themselves, in their order; None for a
         file that can only be read from its beginning.
+    is_text : bool
+        Whether the part was written as text, where the number 7 and the word 7 look the same.
     """
 
     name: str
     schema: pa.Schema
     chunks: tuple[int, ...] | None = None
+    is_text: bool = False
 
     @property
     def n_rows(self) -> int | None:
@@ -76,6 +83,18 @@ class Part(ABC):
                     yield plain.slice(start, rows)
         except (pa.ArrowException, OSError) as error:
             raise self._explained(error) from error
+
+    def held_bytes(self, n_columns: int, row_bytes: int) -> int:
+        """Return about how many bytes reading holds beside the batch that it yields.
+
+        Parameters
+        ----------
+        n_columns : int
+            Number of columns that are read.
+        row_bytes : int
+            Bytes of a row of these.
+        """
+        return row_bytes * max(self.chunks or (0,))
 
     @abstractmethod
     def _read(
@@ -123,6 +142,10 @@ class ParquetPart(Part):
             self.chunks = tuple(
                 metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)
             )
+
+    def held_bytes(self, n_columns: int, row_bytes: int) -> int:
+        """Return what pages take: one of every column, as it is in the file and unpacked."""
+        return n_columns * PAGE_BYTES
 
     def _open(self) -> Any:
         import pyarrow.parquet as pq

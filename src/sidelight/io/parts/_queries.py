@@ -68,7 +68,9 @@ def spooled(part: Part, columns: list[str] | None = None) -> Part:
         return part
     names = part.schema.names if columns is None else columns
     schema = _schema(part, names)
-    return _write(part.name, schema, part.batches(names), TemporaryFolder())
+    copy = _write(part.name, schema, part.batches(names), TemporaryFolder())
+    copy.is_text = part.is_text
+    return copy
 
 
 def _schema(part: Part, names: list[str]) -> pa.Schema:

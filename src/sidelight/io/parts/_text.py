@@ -36,6 +36,8 @@ class TextPart(Part):
         Whether dates and codes such as 007 are kept as they are.
     """
 
+    is_text = True
+
     def __init__(self, path: Path, *, keep_types: bool = False) -> None:
         import pyarrow as pa
 
@@ -49,7 +51,9 @@ class TextPart(Part):
             head = next(self._open(dict.fromkeys(self._types, pa.string())), None)
         except (pa.ArrowException, OSError) as error:
             raise self._explained(error) from error
-        if head is not None:
+        if head is None or not head.num_rows:
+            self.chunks = ()
+        else:
             self._decide(head)
         names, keys = self._reader.names, self._reader.keys
         self.schema = pa.schema(

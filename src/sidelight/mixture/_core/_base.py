@@ -33,6 +33,7 @@ from sidelight.cluster import KMeans, SeededKMeans
 from sidelight.constraints import Constraints
 from sidelight.constraints.inner import check_one_index
 from sidelight.engine import RowSource, as_rows
+from sidelight.engine.inner import opened
 from sidelight.exceptions import SidelightError
 from sidelight.mixture._core import _criteria as criteria
 from sidelight.tags import SOFT_TAGS
@@ -260,6 +261,7 @@ class MixtureBase(
         score : float
             The larger the better.
         """
+        X = opened(X)
         check_one_index(sample_weight, X, "sample_weight")
         return float(np.average(self.score_samples(X), weights=sample_weight))
 
