@@ -75,4 +75,3 @@ from .values._shapes import is_missing as is_missing
 from .values._spelling import folded as folded
 from .values._tally import Spelling as Spelling
 from .values._tally import SpellingTally as SpellingTally
-from .parts._parts_of import open_part as open_part

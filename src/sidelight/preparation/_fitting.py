@@ -134,6 +134,12 @@ def choices_of(
     return asked | {name: ColumnChoice(ASIDE) for name in drop}
 
 
+def dropped_by(kinds: Mapping[str, Any] | None) -> list[str]:
+    """Return the columns that the user sets aside by their kind."""
+    chosen = {name: _read_kind(name, kind) for name, kind in (kinds or {}).items()}
+    return [name for name, choice in chosen.items() if choice.kind == ASIDE]
+
+
 def _read_kind(name: str, kind: Any) -> ColumnChoice:
     """Parse the user's choice: a kind, an order such as ``ordered:S<M<L``, or its levels."""
     if isinstance(kind, str):

@@ -407,7 +407,7 @@ def read_typed(
         texts = np.array([*raw.coded.levels, ""], dtype=object)
         return TypedColumn(plan.name, plan.kind, texts[raw.coded.codes])
     _warn_of_gaps(plan, raw, raw.coded.codes < 0, NONE, gaps=gaps)
-    return _read_levels(plan, raw.coded, raw.source)
+    return _read_levels(plan, raw.coded, raw.source, warns=bool(gaps))
 
 
 def _warn_of_gaps(
@@ -455,11 +455,11 @@ def levels_of(plan: ColumnPlan) -> tuple[str, ...]:
     return (*plan.levels, _other_name(plan.levels)) if plan.joined else plan.levels
 
 
-def _read_levels(plan: ColumnPlan, coded: Coded, source: Source) -> TypedColumn:
+def _read_levels(plan: ColumnPlan, coded: Coded, source: Source, *, warns: bool) -> TypedColumn:
     levels = levels_of(plan)
     codes = recode(coded, plan.levels, len(plan.levels) if plan.joined else -2)
     strange = codes == -2
-    if strange.any():
+    if strange.any() and warns:
         seen = set(plan.levels)
         new = [level for level in coded.levels if level not in seen]
         row = source.row(int(np.flatnonzero(strange)[0]))
@@ -469,6 +469,7 @@ def _read_levels(plan: ColumnPlan, coded: Coded, source: Source) -> TypedColumn:
             "such rows count as missing there.",
             PreparationWarning,
         )
+    if strange.any():
         codes = np.where(strange, np.int32(-1), codes)
     return TypedColumn(plan.name, plan.kind, codes, levels)
 

@@ -265,7 +265,9 @@ class SeenColumn:
         """The numbers, if it holds numbers or texts that spell them."""
         if self.look.numbers is None:
             return None
-        written, note = (self._spelling.written, self._spelling.note) if self._spelling else ("", "")
+        written, note = (
+            (self._spelling.written, self._spelling.note) if self._spelling else ("", "")
+        )
         return SeenNumbers(self.look.numbers, written, note)
 
     @property

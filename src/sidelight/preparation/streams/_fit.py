@@ -8,64 +8,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from sidelight.engine.inner import Engine
-from sidelight.exceptions import SidelightError
-from sidelight.io.inner import ArrowColumns, Part, Spelling, sounds_like_ids
+from sidelight.io.inner import Spelling, sounds_like_ids
 from sidelight.preparation._decide import ColumnChoice, is_code
 from sidelight.preparation._fitting import Fitting
 from sidelight.preparation._parts import extent_of
 from sidelight.preparation._plan import ASIDE
-from sidelight.preparation._reading import RawColumn, not_of_kind
-from sidelight.preparation._source import Source
 from sidelight.preparation.streams._columns import SeenColumn
 from sidelight.preparation.streams._features import FeatureWatch
 from sidelight.preparation.streams._looks import ColumnLook, ColumnWatch
-from sidelight.preparation.streams._passes import look_at
-from sidelight.preparation.streams._schema import Places
+from sidelight.preparation.streams._table import PartTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 LEVEL_KINDS = ("category", "ordered", "yes-no", "text")
 NUMBER_KINDS, DATE_KINDS = (None, "number", "log"), (None, "date", "time")
-
-
-@dataclass(frozen=True, eq=False)
-class PartTable:
-    """A table in parts.
-
-    Attributes
-    ----------
-    schema : pyarrow.Schema
-        Its columns.
-    places : Places
-        Where its rows are.
-    engine : Engine, or sequence of Part
-        Where its parts are.
-    """
-
-    schema: pa.Schema
-    places: Places
-    engine: Engine | Sequence[Part]
-
-    def look(self, watches: Sequence[Any]) -> dict[str, Any]:
-        """Look at some columns in all rows."""
-        return look_at(watches, self.schema, self.places, self.engine)
-
-    @property
-    def source(self) -> Source:
-        """The table without its rows, for their names in messages."""
-        return Source(ArrowColumns(self.schema.empty_table()), None, True, self.places.row)
-
-    def unreadable(self, name: str, kind: str) -> SidelightError:
-        """Error about the first value of a column that is of another kind."""
-        found: Unreadable = self.look([UnreadableWatch(name, kind)])[name]
-        row = self.places.row(found.position)
-        return not_of_kind(name, kind, found.text, row)
 
 
 def fit_parts(table: PartTable, fitting: Fitting) -> None:
@@ -129,7 +89,12 @@ def _columns(table: PartTable, fitting: Fitting) -> list[SeenColumn]:
     kinds = dict(zip(table.schema.names, table.schema.types, strict=True))
     return [
         SeenColumn(
-            name, table.source, kinds.get(name), looks.get(name), spelled.get(name), table.unreadable
+            name,
+            table.source,
+            kinds.get(name),
+            looks.get(name),
+            spelled.get(name),
+            table.unreadable,
         )
         for name in fitting.choices
     ]
@@ -150,9 +115,7 @@ def watch_of(name: str, kind: pa.DataType, choice: ColumnChoice, n_rows: int) ->
     if types.is_string(kind) or types.is_large_string(kind):
         return ColumnWatch(name, n_rows, levels=True, spelling=asked not in LEVEL_KINDS)
     is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
-    if asked in NUMBER_KINDS and (
-        is_number or types.is_duration(kind) or types.is_boolean(kind)
-    ):
+    if asked in NUMBER_KINDS and (is_number or types.is_duration(kind) or types.is_boolean(kind)):
         return ColumnWatch(
             name,
             n_rows,
@@ -173,46 +136,3 @@ def _spelling(look: ColumnLook, asked: str | None) -> Spelling | None:
         return None
     found = look.tally.numbers() if asked in NUMBER_KINDS else None
     return look.tally.dates() if found is None and asked in DATE_KINDS else found
-
-
-@dataclass(frozen=True)
-class Unreadable:
-    """The first value of another kind; position -1 if there is none.
-
-    Attributes
-    ----------
-    position : int
-        Position of its row in the table.
-    text : str
-        The value.
-    """
-
-    position: int
-    text: str
-
-    def join(self, other: Unreadable) -> Unreadable:
-        """The first one in both runs of rows."""
-        return other if self.position < 0 else self
-
-
-@dataclass(frozen=True)
-class UnreadableWatch:
-    """Looks for the first value that is not of a kind.
-
-    Attributes
-    ----------
-    name : str
-        Name of the column.
-    kind : str
-        ``number``, ``date`` or ``time``.
-    """
-
-    name: str
-    kind: str
-
-    def look(self, raw: RawColumn, start: int) -> Unreadable:
-        """Look at a block, of which the first row is at ``start``."""
-        place = raw.first_unreadable(self.kind)
-        if place is None:
-            return Unreadable(-1, "")
-        return Unreadable(start + place, str(raw.values[place].as_py()).strip())

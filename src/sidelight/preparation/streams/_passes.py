@@ -81,9 +81,7 @@ class LookAtPart:
         return segment
 
 
-def batches_of(
-    part: Part, schema: pa.Schema, rows: int = BLOCK_ROWS
-) -> Iterator[pa.RecordBatch]:
+def batches_of(part: Part, schema: pa.Schema, rows: int = BLOCK_ROWS) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a part, in columns of these types."""
     for batch in part.batches(schema.names, rows=rows):
         yield batch if batch.schema.equals(schema) else _cast(batch, schema)
