@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -12,8 +11,8 @@ from sidelight._typing import FloatArray
 from sidelight._words import counted
 from sidelight.exceptions import SidelightError
 from sidelight.io.inner import quoted, sounds_like_ids
-from sidelight.preparation._plan import ASIDE, ColumnPlan
 from sidelight.preparation._known import ColumnValues, DateValues, NumberValues
+from sidelight.preparation._plan import ASIDE, ColumnPlan
 from sidelight.preparation._texts import EXAMPLES, Levels
 from sidelight.preparation._vocabulary import CODE_NAME, in_order, no_and_yes
 

@@ -93,7 +93,7 @@ def facts_in_memory(
 
 
 def measured(plan: ColumnPlan, values: npt.NDArray[Any]) -> FloatArray:
-    """Numbers whose differences count: logarithms of skewed ones, ranks, days; NaN where missing."""
+    """Numbers whose differences count: logarithms of skewed ones, ranks, days; NaN for gaps."""
     if plan.kind in DATED:
         return np.asarray(values / DAY)
     if values.dtype.kind == "i":  # ranks
@@ -256,7 +256,8 @@ class DatePart:
     """Dates and times of day: the trend, and the cycles that their span can show."""
 
     def __init__(self, plan: ColumnPlan, facts: ColumnFacts, scale: Scale) -> None:
-        assert facts.spread is not None and facts.calendar is not None
+        assert facts.spread is not None
+        assert facts.calendar is not None
         self.keep_missing = scale.keep_missing
         self.cycles = facts.calendar.cycles(plan.kind)
         self.plan = replace(plan, how=_date_words(plan, facts.calendar, self.cycles))

@@ -285,7 +285,7 @@ class RawColumn:
         return not_of_kind(self.name, kind, texts[place], self.source.row(place))
 
     def first_unreadable(self, kind: str, written: str = "") -> int | None:
-        """Position of the first value that is of another kind, of those with a shape of their own."""
+        """Position of the first value that is of another kind; None if there is none."""
         texts = self._stripped
         some = _one_of_each_shape(texts)
         return next((p for p in some if not self._reads(texts[p], kind, written)), None)

@@ -19,18 +19,15 @@ EXAMPLES = 1000
 
 
 class Levels(Protocol):
-    """The different texts of a column, and how often each is there.
+    """The different texts of a column, and how often each is there."""
 
-    Attributes
-    ----------
-    levels : list of str
-        The different texts without blanks at their ends, the most frequent first.
-    counts : ndarray
-        Rows of every level.
-    """
+    @property
+    def levels(self) -> list[str]:
+        """The different texts without blanks at their ends, the most frequent first."""
 
-    levels: list[str]
-    counts: IntArray
+    @property
+    def counts(self) -> IntArray:
+        """Rows of every level."""
 
     @property
     def n_rows(self) -> int:

@@ -6,4 +6,3 @@ from ._preparer import check_scale as check_scale
 from ._source import Source as Source
 from ._source import as_source as as_source
 from ._texts import encode_texts as encode_texts
-from .streams._rows import prepare_part as prepare_part

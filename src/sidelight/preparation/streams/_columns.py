@@ -246,7 +246,7 @@ class SeenColumn:
     @property
     def words(self) -> Sequence[str]:
         """Words of a category, in its order."""
-        words = self.look.words and self.look.words.words
+        words = self.look.words.words if self.look.words is not None else None
         if words is None:
             raise SidelightError(
                 f"Column {self.name!r} has its levels in another order in different places; say "

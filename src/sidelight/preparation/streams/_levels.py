@@ -1,10 +1,10 @@
-r"""Counts of the different values of a column.
+"""Counts of the different values of a column.
 
-Up to ``MAX_LEVELS`` different values all are counted, in the order in which they come first. Of more,
-the frequent ones are kept by the rule of Misra and Gries (1982), which can be joined (Agarwal et al.,
-2012): the count of the first value beyond the most frequent ``MAX_LEVELS`` is taken from all. A count
-is then too low by at most n / MAX_LEVELS, 0.003 % of the rows, and how many values differ is
-estimated, to about 1 %, from the smallest of their hashes (Bar-Yossef et al., 2002).
+Up to ``MAX_LEVELS`` different values all are counted, in the order in which they come first. Of
+more, the frequent ones are kept by the rule of Misra and Gries (1982), which can be joined (Agarwal
+et al., 2012): the count of the first value beyond the most frequent ``MAX_LEVELS`` is taken from
+all. A count is then too low by at most n / MAX_LEVELS, 0.003 % of the rows, and how many values
+differ is estimated, to about 1 %, from the smallest of their hashes (Bar-Yossef et al., 2002).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class LevelCounts:
     hashes: Any = None
 
     @classmethod
-    def of(cls, column: Any, most: int = MAX_LEVELS) -> LevelCounts:
+    def of(cls, column: Any) -> LevelCounts:
         """Count the values of an Arrow array."""
         import pyarrow as pa
 
@@ -58,9 +58,9 @@ class LevelCounts:
             column = column.dictionary_encode()
         codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         counts = np.bincount(codes[codes >= 0], minlength=len(column.dictionary))
-        return cls(column.dictionary, counts, len(column))._used()._bounded(most)
+        return cls(column.dictionary, counts, len(column))._used()._bounded()
 
-    def join(self, other: LevelCounts, most: int = MAX_LEVELS) -> LevelCounts:
+    def join(self, other: LevelCounts) -> LevelCounts:
         """Count the values of both."""
         import pyarrow as pa
 
@@ -79,7 +79,7 @@ class LevelCounts:
             self.lost + other.lost,
             hashes,
         )
-        return joined._bounded(most)
+        return joined._bounded()
 
     @property
     def n_different(self) -> int:
@@ -97,12 +97,12 @@ class LevelCounts:
             return self
         return LevelCounts(self.values.take(pa.array(used)), self.counts[used], self.n_rows)
 
-    def _bounded(self, most: int) -> LevelCounts:
+    def _bounded(self) -> LevelCounts:
         import pyarrow as pa
 
-        if len(self.values) <= most:
+        if len(self.values) <= MAX_LEVELS:
             return self
-        beyond = int(np.partition(self.counts, -most - 1)[-most - 1])
+        beyond = int(np.partition(self.counts, -MAX_LEVELS - 1)[-MAX_LEVELS - 1])
         left = self.counts - beyond
         gaps = _stand_for_gaps(self.values)  # gaps are counted exactly
         left[gaps] = self.counts[gaps]

@@ -125,8 +125,8 @@ def look_at(
     work = LookAtPart(LookAtBlock(watches, places), chosen)
     whole = Segment(0, work.look)
     if isinstance(engine, Engine):
-        filled = {n: start for n, start in enumerate(places.starts[:-1])}
-        for _, segment in engine.map_in_order(work, filled):
+        starts = dict(enumerate(places.starts[:-1]))
+        for _, segment in engine.map_in_order(work, starts):
             whole.join(segment)
     else:
         for part in engine:

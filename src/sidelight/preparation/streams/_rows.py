@@ -74,7 +74,7 @@ def prepared_rows(
     filled = [part for part in parts if part.n_rows]
     if not filled:
         raise SidelightError("The table has no rows.")
-    named, ids = find_ids(filled, id_column, [] if id_column is not None else candidates)
+    _, ids = find_ids(filled, id_column, [] if id_column is not None else candidates)
     places = places_of(filled)
     files = [
         PreparedFile(part, preparer, places, start, memory_budget=memory_budget)
@@ -148,8 +148,8 @@ class PreparedFile(FileRows):
         import pyarrow as pa
 
         start = self._first + int(self._starts[chunk])
-        asked = {"rows": self._rows_per_block, "chunks": [chunk]}
-        for batch in self._part.batches(self._needed, **asked):
+        rows, asked = self._rows_per_block, self._needed
+        for batch in self._part.batches(asked, rows=rows, chunks=[chunk]):
             columns = ArrowColumns(pa.Table.from_batches([batch]))
             place = RowsFrom(self._places, start)
             start += batch.num_rows
