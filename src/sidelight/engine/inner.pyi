@@ -5,8 +5,13 @@ from ._extent import WEIGHTS as WEIGHTS
 from ._extent import largest_by_column as largest_by_column
 from ._extent import too_large as too_large
 from ._extent import too_small as too_small
+from ._files import FileRows as FileRows
+from ._ids import find_ids as find_ids
+from ._ids import id_candidates as id_candidates
+from ._joined import JoinedRows as JoinedRows
 from ._memory import ArrayRows as ArrayRows
 from ._source import BlockFunction as BlockFunction
 from ._source import opened as opened
 from ._threads import one_thread_blas as one_thread_blas
 from .partitioned._checkpoint import in_checkpoint as in_checkpoint
+from .partitioned._engine import Engine as Engine

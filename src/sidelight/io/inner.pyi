@@ -73,3 +73,5 @@ from .values._dates import read_dates as read_dates
 from .values._numbers import read_numbers as read_numbers
 from .values._shapes import is_missing as is_missing
 from .values._spelling import folded as folded
+from .values._tally import Spelling as Spelling
+from .values._tally import SpellingTally as SpellingTally
