@@ -26,6 +26,7 @@ from sidelight._fit.loading import load_rows, names_of
 from sidelight._fit.parameters import check_parameters
 from sidelight._fit.restarts import Result, Run, best_restart, numbers_in
 from sidelight._fit.summary import summarize
+from sidelight._in_memory import check_computed, is_collection
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import listed, worded
@@ -208,8 +209,10 @@ class ConstrainedEstimator(BaseEstimator):
 
     def _check_rows(self, X: Any, *, reset: bool) -> Rows:
         """Validate the data: float32 or float64, finite, dense or CSR, or rows on disk."""
-        X = opened(X)
         tags = self.__sidelight_tags__()
+        if reset and not tags.out_of_core and is_collection(X):
+            check_computed(X)
+        X = opened(X)
         if isinstance(X, RowSource) and X.is_in_memory and not tags.out_of_core:
             X = X.to_memory()
         if isinstance(X, RowSource):
