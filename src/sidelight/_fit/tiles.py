@@ -24,9 +24,14 @@ class EqualWeights:
     """Weights of 1 for all rows, without the memory: any slice is a piece of the same array.
 
     It is pickled as its element type alone, so that it costs nothing to send to where rows are.
+
+    Parameters
+    ----------
+    source : RowSource or ndarray
+        Rows, or values of rows, whose element type the weights have.
     """
 
-    def __init__(self, source: RowSource) -> None:
+    def __init__(self, source: RowSource | Array) -> None:
         self._dtype = source.dtype
         self._ones = np.ones(0, dtype=self._dtype)
 

@@ -10,6 +10,15 @@ from ._ids import find_ids as find_ids
 from ._ids import id_candidates as id_candidates
 from ._joined import JoinedRows as JoinedRows
 from ._memory import ArrayRows as ArrayRows
+from ._reductions import Concatenated as Concatenated
+from ._row_values import count_changes as count_changes
+from ._row_values import count_codes as count_codes
+from ._row_values import is_elsewhere as is_elsewhere
+from ._row_values import largest_value as largest_value
+from ._row_values import map_values as map_values
+from ._row_values import rows_where as rows_where
+from ._row_values import smaller_values as smaller_values
+from ._row_values import total_of as total_of
 from ._source import BlockFunction as BlockFunction
 from ._source import opened as opened
 from ._threads import one_thread_blas as one_thread_blas

@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.alternation import Alternation, alternate
 from sidelight._fit.checks import check_weights
+from sidelight._fit.few_rows import FewRows
 from sidelight._fit.lowest import is_lower
 from sidelight._fit.moments import moments
 from sidelight._fit.parameters import (
@@ -42,20 +43,20 @@ from sidelight._warn import warn
 from sidelight._words import setting, worded
 from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
 from sidelight.cluster._core._distances import (
-    BoundedPass,
     center_distances,
     dense_rows,
     distances_to,
     farthest_rows,
     labeled_distances,
+    map_tiles,
     nearest_centers,
-    one_pass,
-    pass_arguments,
+    squared_distances,
 )
+from sidelight.cluster._core._passes import BoundedPass, LabelsOfFew, one_pass, pass_arguments
 from sidelight.cluster._core._starts import initial_centers
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.engine.inner import one_thread_blas
+from sidelight.engine.inner import count_codes, one_thread_blas, total_of
 from sidelight.tags import SOFT_TAGS
 
 Project = Callable[[Array, Array], Array]
@@ -265,7 +266,7 @@ def lloyd(
         result = run(centers, 0)
     # Empty clusters get a constrained row as center, as long as that lowers the objective.
     while constrained is not None and not result.interrupted and result.n_iter < max_iter:
-        empty = np.flatnonzero(np.bincount(result.labels, minlength=len(centers)) == 0)
+        empty = np.flatnonzero(count_codes(result.labels, len(centers)) == 0)
         points = constrained.farthest(result.centers, len(empty))
         if len(points) == 0:
             break
@@ -305,6 +306,19 @@ def _squared_move(old: Array, new: Array) -> float:
 
 
 @dataclass(frozen=True)
+class _Moved:
+    """Labels of the constrained rows: that of the nearest center, and that of their own."""
+
+    nearest: Array
+    labels: Array
+
+    def more_changed(self, before: _Moved) -> int:
+        """Return how many more labels than nearest centers of these rows have changed."""
+        own = np.count_nonzero(self.labels != before.labels)
+        return int(own - np.count_nonzero(self.nearest != before.nearest))
+
+
+@dataclass(frozen=True)
 class _PassSums:
     """Sums of offsets ``x - μ`` and of weights by cluster; labels and bounds of the pass."""
 
@@ -312,6 +326,7 @@ class _PassSums:
     sizes: Array
     nearest: Array
     bounds: Array | None
+    moved: _Moved | None
 
 
 class _LloydStep:
@@ -349,23 +364,25 @@ class _LloydStep:
             relabeled = constrained.relabel(centers)
         fixed = np.ascontiguousarray(relabeled.labels, dtype=np.int32)
         totals, (nearest, *bounds) = self._pass(centers, before, fixed)
-        offsets, sizes, squares, changed = totals
-        labels, n_changed = nearest, int(changed)
+        offsets, sizes, squares, changed, *held = totals
+        labels, n_changed, moved = nearest, int(changed), None
         if constrained is not None and self.begin_nearest:
-            labels, rows = nearest.copy(), self.constrained_rows
-            relabeled = constrained.relabel(centers, nearest[rows])
-            labels[rows] = relabeled.labels
+            (nearest_held,) = held
+            relabeled = constrained.relabel(centers, nearest_held)
+            labels = nearest.copy()
+            labels[self.constrained_rows] = relabeled.labels
             for total, correction in zip(totals, relabeled.corrections, strict=False):
                 total += correction
-            known = -1 if before is None else before.labels
-            n_changed = int(np.count_nonzero(labels != known))
+            moved = _Moved(nearest_held, relabeled.labels)
+            if before is not None:
+                n_changed += moved.more_changed(before.statistics.moved)
         return Labeling(
             parameters=centers,
             labels=labels,
             inertia=float(squares[0]),
             penalty=float(relabeled.penalty),
             n_changed=n_changed,
-            statistics=_PassSums(offsets, sizes, nearest, bounds[0] if bounds else None),
+            statistics=_PassSums(offsets, sizes, nearest, bounds[0] if bounds else None, moved),
             unit=self.unit,
         )
 
@@ -374,16 +391,17 @@ class _LloydStep:
     ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         source, constrained = self.source, self.fixed_rows
         known = None if before is None else before.statistics.nearest
-        aligned = pass_arguments(source, self.weights, known)
-        if before is None or not self._bounds_pay(centers, before):
-            return source.map_reduce(one_pass(source, centers, constrained, fixed), aligned=aligned)
-        moves = np.linalg.norm((centers - before.parameters).astype(np.float64), axis=1)
-        bounds = before.statistics.bounds
-        if bounds is None:
-            bounds = np.broadcast_to(np.asarray(-np.inf, dtype=source.dtype), source.n_rows)
-        return source.map_reduce(
-            BoundedPass(centers, constrained, fixed, moves), aligned=(*aligned, bounds)
-        )
+        aligned = pass_arguments(source, constrained, fixed, self.weights, known)
+        work: Any = one_pass(source, centers)
+        if before is not None and self._bounds_pay(centers, before):
+            moves = np.linalg.norm((centers - before.parameters).astype(np.float64), axis=1)
+            bounds = before.statistics.bounds
+            if bounds is None:
+                bounds = np.broadcast_to(np.asarray(-np.inf, dtype=source.dtype), source.n_rows)
+            work, aligned = BoundedPass(centers, moves), (*aligned, bounds)
+        if self.begin_nearest:
+            work, aligned = LabelsOfFew(work), (FewRows(self.constrained_rows), *aligned)
+        return source.map_reduce(work, aligned=aligned)
 
     def _bounds_pay(self, centers: Array, before: Labeling[Array]) -> bool:
         n_rows = self.source.n_rows
@@ -410,10 +428,15 @@ class _LloydStep:
 
     def _farthest_rows(self, now: Labeling[Array], n: int) -> Array:
         """Rows for empty clusters, fewer where none is left."""
-        distances = labeled_distances(self.source, now.parameters, now.labels)
+        centers = now.parameters
+
+        def measure(rows: Any, labels: Array, weights: Array) -> Array:
+            return squared_distances(rows, centers[labels]) * (weights > 0)
+
+        distances = map_tiles(
+            self.source, measure, now.labels, self.weights, dtype=self.source.dtype
+        )
         distances[self.constrained_rows] = 0  # constraints may hold these where they are
-        if self.sample_weight is not None:
-            distances[self.sample_weight == 0] = 0
         return farthest_points(self.source, distances, n)
 
 
@@ -470,7 +493,7 @@ class _CentersBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer)
         self.converged_ = result.converged
         self._compare_with(constraints)
         self._n_features_out = len(result.centers)
-        n_found = len(np.unique(result.labels))
+        n_found = int(np.count_nonzero(self.cluster_sizes_))
         if n_found < len(result.centers):
             warn(
                 f"Number of distinct clusters ({n_found}) found smaller than "
@@ -539,12 +562,13 @@ class _CentersBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer)
         source = self._validate_rows(X, reset=False)
         weights = check_weights(sample_weight, source, X)
         costs = self._predicted_costs(source)
-        return -float(np.sum(costs if weights is None else costs * weights))
+        return -total_of(costs, weights)
 
     def _predicted_costs(self, source: RowSource) -> Array:
         """Costs of the rows in their predicted clusters, in float64."""
-        labels = nearest_centers(source, self.cluster_centers_)
-        return labeled_distances(source, self.cluster_centers_, labels).astype(np.float64)
+        centers = self.cluster_centers_
+        labels = nearest_centers(source, centers)
+        return labeled_distances(source, centers, labels, dtype=np.float64)
 
 
 @estimator

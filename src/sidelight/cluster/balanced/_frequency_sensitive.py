@@ -164,11 +164,11 @@ class FrequencySensitiveKMeans(_BalancedBase):
                 return self._passes(Incremental(source, rule), self._first_stream(source))
             centers, found = self._spherical(source, random_state)
             counts = np.maximum(found.sizes, 1).astype(np.float64)
-            order = random_state.permutation(source.n_rows)
             if self.mode == "batch":
                 return self._passes(
                     Batch(source, rule, self.step), CompetitionState(centers, counts)
                 )
+            order = random_state.permutation(source.n_rows)
             if self.mode == "partial":
                 return self._passes(Partial(source, rule, order), CompetitionState(centers, counts))
             sums = np.where(found.sizes[:, None] > 0, found.sums, centers)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from scipy import sparse
 
+from sidelight._fit.few_rows import FewRows
 from sidelight._fit.parameters import ArrayLike, Auto, NonNegative, estimator, n_restarts
 from sidelight._typing import Array
 from sidelight._warn import warn
@@ -320,16 +321,13 @@ def _seed_means(source: RowSource, seeds: _Seeds, weights: Array | None) -> Arra
     seed_weights[mass[seeds.clusters] == 0] = 1.0
     mass = np.bincount(seeds.clusters, seed_weights, minlength=n_classes)
 
-    def add(block: Any, positions: range) -> tuple[tuple[Array], tuple[()]]:
-        here = slice(*np.searchsorted(seeds.rows, (positions.start, positions.stop)))
-        columns = seeds.rows[here] - positions.start
-        members = sparse.csr_array(
-            (seed_weights[here], (seeds.clusters[here], columns)),
-            shape=(n_classes, len(positions)),
-        )
-        sums = members @ block
+    def add(block: Any, clusters: Any, weights: Any) -> tuple[tuple[Array], tuple[()]]:
+        places, own = clusters
+        shape = (n_classes, block.shape[0])
+        sums = sparse.csr_array((weights[1], (own, places)), shape=shape) @ block
         return (sums.toarray() if sparse.issparse(sums) else sums,), ()
 
-    (sums,), _ = source.map_reduce(add, aligned=(range(source.n_rows),))
+    aligned = FewRows(seeds.rows, seeds.clusters), FewRows(seeds.rows, seed_weights)
+    (sums,), _ = source.map_reduce(add, aligned=aligned)
     means: Array = (sums / mass[:, None]).astype(source.dtype)
     return means

@@ -17,6 +17,7 @@ from sidelight.cluster import KMeans
 from sidelight.constraints import Conditions, Constraints
 from sidelight.constraints.inner import align
 from sidelight.engine import RowSource, as_rows
+from sidelight.engine.inner import rows_where
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
 from sidelight.privacy.existential._geometry import WeightedRows
 from sidelight.privacy.existential._loop import ConditionedRows, Stopping
@@ -330,10 +331,11 @@ class ExistentialKMeans(KMeans):
     def _set_conditions(self, source: RowSource) -> Self:
         """Set what the conditions count, and the rows that are not with the nearest center."""
         _, gain = WeightedRows(source, None).nearest(self.cluster_centers_, self.labels_)
-        self.not_nearest_ = np.flatnonzero(gain > 0)
+        self.not_nearest_ = rows_where(lambda gain: gain > 0, gain)
         k = len(self.cluster_centers_)
         wanted = self.conditions_ or Conditions(n_samples=source.n_rows)
-        self.condition_counts_ = wanted.counts(self.labels_, k)
+        nothing = np.zeros((0, k), dtype=np.int64)  # for which labels need not be brought here
+        self.condition_counts_ = wanted.counts(self.labels_, k) if len(wanted) else nothing
         return self
 
 
