@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from sidelight._fit.buffers import thread_buffers
 from sidelight._fit.tiles import TILE_ROWS, tiles
 from sidelight._kernels.cluster.icm import costs_and_nearest
 from sidelight._kernels.cluster.lloyd import CENTERS_AT_ONCE, add_offsets, add_sparse_rows, nearest
@@ -69,11 +68,7 @@ class CenterProducts:
     @property
     def scratch(self) -> Scratch:
         """Memory of this thread."""
-        scratch: Scratch | None = getattr(_threads, "scratch", None)
-        shape = (*self._shifted.shape, self.tile_rows, self.dtype)
-        if scratch is None or scratch.shape != shape:
-            scratch = _threads.scratch = Scratch(*shape)
-        return scratch
+        return Scratch(*self._shifted.shape, self.tile_rows, self.dtype)
 
     def of(self, tile: Any, scratch: Scratch) -> Array:
         """Return the ``(k, m)`` products of the centers with ``m`` rows, in scratch memory."""
@@ -95,25 +90,18 @@ class CenterProducts:
 
 
 class Scratch:
-    """Memory that one thread writes over for every tile.
-
-    It stays for the next pass of the thread: the system takes longer to give half a megabyte than
-    a small table takes to fill it.
-    """
+    """Memory that one thread writes over for every tile."""
 
     def __init__(self, k: int, d: int, tile_rows: int, dtype: np.dtype[Any]) -> None:
-        self.shape = k, d, tile_rows, dtype
-        self.products = np.empty(k * tile_rows, dtype=dtype)
-        self.best = np.empty(tile_rows, dtype=dtype)
+        self._shape = tile_rows, d
+        self._memory = thread_buffers()
+        self.products = self._memory.array("products with centers", k * tile_rows, dtype)
+        self.best = self._memory.array("best products", tile_rows, dtype)
 
-    @cached_property
+    @property
     def rows(self) -> Array:
         """Room for the rows of a tile, where they have to be shifted."""
-        _, d, tile_rows, dtype = self.shape
-        return np.empty((tile_rows, d), dtype=dtype)
-
-
-_threads = threading.local()
+        return self._memory.array("shifted rows", self._shape, self.products.dtype)
 
 
 # ---------------------------------------------------------------------- sums that move the centers
