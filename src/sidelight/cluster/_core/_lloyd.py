@@ -460,8 +460,9 @@ class _CentersBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer)
 
     _common_parameters: ClassVar[Mapping[str, str]] = {
         "n_clusters": "Number of clusters ``k``.",
-        "init": "Initial centers: greedy D² sampling, rows far from each other, random rows, or an "
-        "array of shape (n_clusters, n_features).",
+        "init": "Initial centers: greedy D² sampling, D² sampling of many rows a pass, rows far "
+        "from each other, random rows, or an array of shape (n_clusters, n_features). "
+        '``"auto"`` is ``"k-means||"`` from 1,000,000 rows on, and ``"k-means++"`` below.',
         "tol": "Stop when the squared move of the centers is at most ``tol`` times the mean "
         "variance of the features. Unchanged labels always stop the loop.",
     }
@@ -576,7 +577,7 @@ class _KMeansBase(_CentersBase):
     """Clusters with a center each, from initial centers that differ between restarts."""
 
     _: KW_ONLY
-    init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++"
+    init: Literal["auto", "k-means++", "k-means||", "farthest-first", "random"] | ArrayLike = "auto"
     n_init: Restarts = 5
 
     @property
@@ -591,7 +592,9 @@ class _KMeansBase(_CentersBase):
 
     def _start(self, source: RowSource, rng: np.random.RandomState, weights: Array | None) -> Array:
         """Return initial centers, see :func:`initial_centers`."""
-        return initial_centers(source, self.n_clusters, self.init, rng, sample_weight=weights)
+        return initial_centers(
+            source, self.n_clusters, self.init, rng, sample_weight=weights, project=self._project
+        )
 
 
 class _WeightedRowsMixin(Clusterer):

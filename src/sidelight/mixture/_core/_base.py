@@ -396,7 +396,7 @@ def rough_clusters(
         clusters = model.labels_.copy()
         clusters[labels >= 0] = labels[labels >= 0]
         return clusters
-    init: Any = "random" if how == "random_from_data" else "k-means++"
+    init: Any = {"random_from_data": "random", "kmeans": "auto"}.get(how, how)
     model = KMeans(n_components, init=init, n_init=1, max_iter=max_iter, random_state=rng)
     clusters = model.fit(source, sample_weight=sample_weight).labels_
     return clusters
