@@ -27,6 +27,7 @@ from sidelight._in_memory import check_in_memory
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import listed, worded
+from sidelight.base._answers import answer_by_blocks
 from sidelight.constraints import Constraints
 from sidelight.constraints.inner import align, check_one_index, warn_of_positions
 from sidelight.engine import RowSource, as_rows
@@ -60,6 +61,7 @@ class ConstrainedEstimator(BaseEstimator):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         complete(cls, "Attributes", cls._common_attributes)
+        answer_by_blocks(cls)
 
     #: Kinds of knowledge that count beside labels only, such as must-links that pass them on.
     _with_labels: ClassVar[tuple[str, ...]] = ()
