@@ -63,11 +63,7 @@ def assert_same(one: object, other: object, X: object) -> None:
         np.testing.assert_array_equal(second[name], value)
 
 
-@applies_to(
-    lambda method: (
-        hasattr(fitted_class := method.cls, "predict") or hasattr(fitted_class, "transform")
-    )
-)
+@applies_to(has("predict", "transform"))
 def check_answers_about_rows_from_elsewhere(method: Method) -> None:
     """Answers about a source, block by block, and about partitions, beside them, are the same."""
     model, data = fitted(method), data_for(method)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,6 +46,11 @@ class NamedRows:
     def astype(self, dtype: Any) -> NamedRows:
         """Return the same rows in another element type."""
         return replace(self, values=self.values.astype(dtype, copy=False))
+
+    def map(self, function: Callable[[Any], Array]) -> NamedRows:
+        """Return what a function makes of the rows, each on its own, at the same positions."""
+        values = function(self.values)
+        return NamedRows(self.positions, values, (self.shape[0], values.shape[1]))
 
     def __getitem__(self, positions: npt.ArrayLike) -> Any:
         """Return the rows at these positions of the table; raise if they were not gathered."""

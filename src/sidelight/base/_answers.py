@@ -1,5 +1,7 @@
 """What a fitted estimator says about rows from elsewhere: block by block, where the rows are.
 
+And what an estimator says that cannot be fitted to them.
+
 A prediction, a place on a map, a density of a row does not depend on the other rows that are asked
 about. So every method that answers about arrays answers about rows on disk and in partitions too,
 whatever its fit needs: the answers are those of the blocks, joined. Of partitions they stay beside
@@ -21,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
+from sidelight.tags import KINDS
 
 #: Methods whose answer about a row depends on this row and on the fit alone.
 ANSWERS = ("predict", "transform", "predict_proba", "decision_function", "score_samples")
@@ -98,6 +101,23 @@ def by_rows(estimator: Any, name: str, X: Any) -> Any:
     if not isinstance(X, RowSource) or estimator.__sidelight_tags__().out_of_core:
         return getattr(estimator, name)(X)
     return answers(estimator, name, X)
+
+
+def not_in_memory(estimator: Any) -> SidelightError:
+    """Return the error of a fit that cannot read rows block by block: what to take instead."""
+    name = type(estimator).__name__
+    instead = estimator._elsewhere or KINDS[estimator.__sidelight_tags__().kind].elsewhere
+    uses = " and ".join(one for one in ("predict", "transform") if hasattr(estimator, one))
+    sample = (
+        f" Or fit {name} to a sample, X.take(positions): its {uses} then "
+        f"{'take' if ' ' in uses else 'takes'} all rows, block by block."
+        if uses
+        else ""
+    )
+    return SidelightError(
+        f"{name} needs all rows in memory at once (X.to_memory(), if they fit there). "
+        f"{instead}{sample}"
+    )
 
 
 def _travelling(estimator: Any) -> Any:

@@ -27,7 +27,7 @@ from sidelight._in_memory import check_in_memory
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import listed, worded
-from sidelight.base._answers import answer_by_blocks
+from sidelight.base._answers import answer_by_blocks, not_in_memory
 from sidelight.constraints import Constraints
 from sidelight.constraints.inner import align, check_one_index, warn_of_positions
 from sidelight.engine import RowSource, as_rows
@@ -71,6 +71,10 @@ class ConstrainedEstimator(BaseEstimator):
 
     #: Sentence that names a method for knowledge that this one does not use.
     _uses_pairs: ClassVar[str] = ""
+
+    #: Sentence that names a method for rows that do not fit into memory, where this one needs all
+    #: of them at once; that of its kind by default.
+    _elsewhere: ClassVar[str] = ""
 
     #: Tags of the method itself (:func:`sidelight.tags.own_tags`).
     _own_tags: ClassVar[dict[str, Any]] = {}
@@ -252,9 +256,7 @@ class ConstrainedEstimator(BaseEstimator):
 
     def _check_source(self, X: RowSource, *, reset: bool, allowed: bool) -> RowSource:
         if not allowed:
-            raise SidelightError(
-                f"{type(self).__name__} works on arrays in memory; load the rows first."
-            )
+            raise not_in_memory(self)
         if reset:
             self.n_features_in_ = X.n_features
         elif X.n_features != self.n_features_in_:

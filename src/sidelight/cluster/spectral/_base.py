@@ -131,6 +131,11 @@ class _SpectralBase(Clusterer):
     refine = True
     objective = "normalized-cut"
 
+    _elsewhere = (
+        "SpectralClustering with graph='landmarks' reads rows block by block, and so does "
+        "MPCKMeans, with pairs."
+    )
+
     #: Criterion that ``objective_`` reports, a name of :class:`sidelight.graphs.Cuts`.
     _criterion = "normalized_cut"
 
