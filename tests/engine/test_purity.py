@@ -22,6 +22,8 @@ METHODS = [method for method in catalog.methods() if method.tags.kind != "graph-
 SETTINGS: dict[str, list[dict[str, Any]]] = {
     "BalancedKMeans": [{"metric": "cosine"}, {"assignment": "flow"}],
     "COPKMeans": [{"variant": "published"}],
+    "ConstraintScore": [{"criterion": "difference"}],
+    "DCA": [{"variant": "published"}],
     "FrequencySensitiveKMeans": [{"mode": mode} for mode in ("partial", "full", "streaming")],
     "GaussianMixture": [
         {"covariance_type": kind}
@@ -29,6 +31,8 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     ],
     "GlobalKMeans": [{"method": "full"}, {"candidates": "kd-tree"}],
     "HMRFKMeans": [{"divergence": "cosine"}, {"divergence": "kl"}],
+    "ITML": [{"prior": "covariance"}],
+    "MMC": [{"shape": "diagonal"}],
     "MPCKMeans": [
         {"metric_type": "per-cluster", "shape": "full"},
         {"metric_type": "per-cluster", "shape": "diagonal"},
@@ -36,6 +40,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     ],
     "PCKMeans": [{"variant": "published"}],
     "SoftBalancedKMeans": [{"metric": "cosine"}],
+    "SpectralClustering": [{"graph": "landmarks"}],
 }
 CASES = [
     pytest.param(method, {}, rows, id=f"{method.name}-{rows}")

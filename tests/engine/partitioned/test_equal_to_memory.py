@@ -21,8 +21,9 @@ from sidelight.engine.partitioned._rows import PartitionedRows
 METHODS = [method for method in catalog.methods() if method.tags.out_of_core]
 CASES = [
     pytest.param(method, setting, id=f"{method.name}-{'-'.join(map(str, setting.values()))}")
-    for method in METHODS
+    for method in catalog.methods()
     for setting in ({}, *SETTINGS.get(method.cls.__name__, ()))
+    if method.cls(**setting).__sidelight_tags__().out_of_core
 ]
 
 

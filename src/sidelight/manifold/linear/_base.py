@@ -82,7 +82,7 @@ class _Factor:
     def reduced(self) -> _Factor:
         """Return a factor of the same scatter that is not taller than wide."""
         n, d = self.rows.shape
-        return _Factor(np.linalg.qr(self.rows, mode="r")) if n > d else self
+        return _Factor(np.asarray(np.linalg.qr(self.rows, mode="r"))) if n > d else self
 
     def join(self, later: _Factor) -> _Factor:
         """Return a factor of the sum of both scatters."""
