@@ -21,6 +21,7 @@ METHODS = [method for method in catalog.methods() if method.tags.kind != "graph-
 #: Settings of methods that have loops of their own.
 SETTINGS: dict[str, list[dict[str, Any]]] = {
     "BalancedKMeans": [{"metric": "cosine"}, {"assignment": "flow"}],
+    "BernoulliMixture": [{"binarize": 12.0}],
     "COPKMeans": [{"variant": "published"}],
     "ConstraintScore": [{"criterion": "difference"}],
     "DCA": [{"variant": "published"}],
@@ -30,6 +31,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         for kind in ("tied", "diag", "spherical", "factor", "ppca", "subspace")
     ],
     "GlobalKMeans": [{"method": "full"}, {"candidates": "kd-tree"}],
+    "KohonenMap": [{"n_epochs": None}],
     "HMRFKMeans": [{"divergence": "cosine"}, {"divergence": "kl"}],
     "ITML": [{"prior": "covariance"}],
     "MMC": [{"shape": "diagonal"}],
@@ -47,7 +49,9 @@ CASES = [
     for method in METHODS
     for rows in (("dense", "sparse") if method.tags.sparse else ("dense",))
 ] + [
-    pytest.param(method, setting, "dense", id=f"{method.name}-{'-'.join(setting.values())}")
+    pytest.param(
+        method, setting, "dense", id=f"{method.name}-{'-'.join(map(str, setting.values()))}"
+    )
     for method in METHODS
     for setting in SETTINGS.get(method.cls.__name__, ())
 ]

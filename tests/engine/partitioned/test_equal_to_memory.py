@@ -85,6 +85,17 @@ def test_values_that_are_lost_are_made_again(method: Any, setting: Any, blobs: A
     assert_same(there, here)
 
 
+@pytest.mark.parametrize(
+    ("method", "setting"), [case for case in CASES if case.values[0].tags.missing]
+)
+def test_missing_values(method: Any, setting: Any, blobs: Any) -> None:
+    X, y = blobs
+    X = np.where(np.random.RandomState(0).uniform(size=X.shape) < 0.2, np.nan, np.round(X))
+    here = fitted(method, setting, X, y)
+    there = fitted(method, setting, PartitionedRows(LocalEngine(cut(X, 3))), y)
+    assert_same(there, here)
+
+
 @pytest.mark.parametrize("method", [m for m in METHODS if m.tags.sparse], ids=lambda m: m.name)
 def test_sparse_partitions(method: Any, blobs: Any) -> None:
     X, y = blobs
