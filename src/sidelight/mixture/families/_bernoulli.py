@@ -14,6 +14,7 @@ from sidelight._typing import Array
 from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core import ExponentialFamily, Statistics
 from sidelight.mixture.families._base import FamilyMixture
+from sidelight.mixture.gaussian._missing_rows import filled_rows
 from sidelight.tags import own_tags
 
 
@@ -108,22 +109,6 @@ class _Yes:
         return yes
 
 
-def _known_values(block: Array) -> tuple[tuple[Array, Array], tuple[()]]:
-    """Sums and numbers of the values of every column that are known."""
-    known = ~np.isnan(block)
-    return (block.sum(axis=0, where=known), known.sum(axis=0)), ()
-
-
-class _Filling:
-    """Rows with these values where theirs are unknown."""
-
-    def __init__(self, values: Array) -> None:
-        self._values = values
-
-    def __call__(self, block: Array) -> Array:
-        return np.where(np.isnan(block), self._values, block)
-
-
 @estimator
 class BernoulliMixture(FamilyMixture):
     """Mixture of Bernoullis by EM, for yes-or-no features, some of which may be unknown.
@@ -185,10 +170,7 @@ class BernoulliMixture(FamilyMixture):
     def _rough_rows(self, source: RowSource) -> RowSource:
         if source.is_sparse:
             return source
-        (sums, known), _ = source.map_reduce(_known_values)
-        if known.sum() == source.n_rows * source.n_features:
-            return source
-        return RowView(source, _Filling((sums / np.maximum(known, 1)).astype(source.dtype)))
+        return filled_rows(source)[0]
 
     def _whole_data(self, source: RowSource) -> BernoulliComponents:
         half = np.full((self.n_components, source.n_features), np.log(0.5))

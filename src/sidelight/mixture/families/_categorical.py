@@ -174,7 +174,7 @@ class CategoricalMixture(FamilyMixture):
         """Indicators of the categories of every row."""
         rows: Any = self._check_rows(X, reset=reset)
         if reset:
-            self.categories_ = as_rows(rows).map_reduce(_categories)[0][0]
+            self.categories_: list[Array] = list(as_rows(rows).map_reduce(_categories)[0][0])
             for number, categories in enumerate(self.categories_):
                 if not len(categories):
                     raise ValueError(f"No value of column {number} is known; leave the column out.")

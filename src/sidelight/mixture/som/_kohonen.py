@@ -16,10 +16,10 @@ from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
+from sidelight.mixture.gaussian._missing_rows import filled_rows
 from sidelight.mixture.som._base import Growth, MapBase, Mass, PlacesOf, anneal
 from sidelight.mixture.som._grid import Grid, StartName, start_means
 from sidelight.mixture.som._nearest import WinnerPass, two_nearest, winners_of
-from sidelight.mixture.som._parts import filled_rows
 from sidelight.tags import MethodTags
 
 #: Learning rate of the last row of the online map.

@@ -136,21 +136,6 @@ def filled_by_means(table: Array) -> Array:
     return np.where(missing, means, numbers)
 
 
-def filled_rows(source: RowSource) -> tuple[RowSource, bool]:
-    """Rows with the mean of the column where a value is missing, and whether any is."""
-    (sums, known), _ = source.map_reduce(_known_values)
-    if known.sum() == source.n_rows * source.n_features:
-        return source, False
-    return FilledRows(source, sums / np.maximum(known, 1)), True
-
-
-def _known_values(block: Array) -> tuple[tuple[Array, Array], tuple[()]]:
-    """Sums and numbers of the values of every column that are known."""
-    known = ~np.isnan(block)
-    sums = np.where(known, block, 0.0).sum(axis=0, dtype=np.float64)
-    return (sums, known.sum(axis=0)), ()
-
-
 @dataclass(frozen=True)
 class NumericPart:
     """Gaussian columns."""
