@@ -23,6 +23,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "BalancedKMeans": [{"metric": "cosine"}, {"assignment": "flow"}],
     "BernoulliMixture": [{"binarize": 12.0}],
     "COPKMeans": [{"variant": "published"}],
+    "ConstrainedLPP": [{"graph": "landmarks"}],
     "ConstraintScore": [{"criterion": "difference"}],
     "DCA": [{"variant": "published"}],
     "FrequencySensitiveKMeans": [{"mode": mode} for mode in ("partial", "full", "streaming")],

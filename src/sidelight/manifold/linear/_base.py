@@ -41,6 +41,8 @@ class Centered:
         Orthonormal directions, those of largest variance first.
     covariance : ndarray of shape (rank, rank)
         Covariance of the coordinates, which is diagonal.
+    project : callable
+        Coordinates of rows; it goes to where rows are.
     """
 
     def __init__(self, rows: Any) -> None:
@@ -59,14 +61,22 @@ class Centered:
                 "direction tells them apart; give rows that differ."
             )
         self.covariance = np.diag(singular[varies] ** 2 / source.n_rows)
+        self.project = _Projection(self.mean, self.basis)
 
     @property
     def coordinates(self) -> Array:
         """Coordinates of all rows, in memory."""
         return self.project(self._source.to_memory())
 
-    def project(self, rows: Array) -> Array:
-        """Coordinates of other rows."""
+
+@dataclass(frozen=True)
+class _Projection:
+    """Coordinates of rows about a mean, along some directions."""
+
+    mean: Array
+    basis: Array
+
+    def __call__(self, rows: Array) -> Array:
         return np.asarray((np.asarray(rows, dtype=np.float64) - self.mean) @ self.basis.T)
 
 
