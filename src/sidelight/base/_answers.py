@@ -46,19 +46,24 @@ def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def answer(self: Any, X: Any, *args: Any, **options: Any) -> Any:
-        if not isinstance(X, RowSource) or self.__sidelight_tags__().out_of_core:
+        if not is_elsewhere(X) or self.__sidelight_tags__().out_of_core:
             return method(self, X, *args, **options)
         return answers(self, method.__name__, X, *args, **options)
 
     return answer
 
 
+def is_elsewhere(X: Any) -> bool:
+    """Whether rows are read block by block; an array is in memory."""
+    return isinstance(X, RowSource)
+
+
 def answers(estimator: Any, name: str, X: RowSource, *args: Any, **options: Any) -> Any:
     """Return what a method of a fitted estimator says about the rows of a source, lazily.
 
-    The estimator travels to the partitions; where it reads blocks, without its results for the rows
-    of the fit. A method that compares new rows with those of the fit takes
-    them along, such as one on a graph of neighbors: it was fitted in memory.
+    The estimator travels to the partitions: its model, and where its fit reads blocks nothing of
+    the rows of the fit. A method that was fitted in memory takes along what it keeps of them, such
+    as the rows that a graph of neighbors compares new ones with, and its labels.
 
     Parameters
     ----------
@@ -98,7 +103,7 @@ def answers(estimator: Any, name: str, X: RowSource, *args: Any, **options: Any)
 
 def by_rows(estimator: Any, name: str, X: Any) -> Any:
     """Return what a method says about rows, wherever these live: for scores, which add it up."""
-    if not isinstance(X, RowSource) or estimator.__sidelight_tags__().out_of_core:
+    if not is_elsewhere(X) or estimator.__sidelight_tags__().out_of_core:
         return getattr(estimator, name)(X)
     return answers(estimator, name, X)
 

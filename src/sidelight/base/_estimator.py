@@ -259,6 +259,7 @@ class ConstrainedEstimator(BaseEstimator):
             raise not_in_memory(self)
         if reset:
             self.n_features_in_ = X.n_features
+            self._fitted_dense = not X.is_sparse
         elif X.n_features != self.n_features_in_:
             raise ValueError(
                 f"X has {X.n_features} features, but {type(self).__name__} is expecting "

@@ -196,17 +196,6 @@ def test_a_chunklet_per_class_spans_what_lda_spans():
     np.testing.assert_allclose(within, np.eye(2), atol=1e-6)
 
 
-def test_a_complete_graph_prefers_no_direction():
-    # Equal weights and self-loops: X'LX = X'DX for centred rows. Without loops, as here, the
-    # weights of a row add up to n - 1 and not n, so that all values are n / (n - 1).
-    X = np.random.default_rng(0).normal(size=(12, 3))
-    model = ConstrainedLPP(3, n_neighbors=11, penalty=0)
-    Z = X - X.mean(axis=0)
-    W = sparse.csr_array(np.ones((12, 12)) - np.eye(12))
-    left, right = model._with_pairs(*_sides(Z, W), Z, Constraints(n_samples=12))
-    np.testing.assert_allclose(linalg.eigh(left, right, eigvals_only=True), 12 / 11, rtol=1e-6)
-
-
 @pytest.mark.parametrize("make", [ConstrainedPCA, ConstrainedLPP, ChunkletLDA])
 def test_more_components_than_the_rows_vary_in(make, wine):
     _, y, _ = wine
@@ -289,3 +278,16 @@ def test_nothing_to_learn_from():
     with pytest.raises(SidelightError, match="All rows are the same"):
         ConstrainedPCA().fit(np.ones((5, 3)))
     assert sparse.issparse(neighbor_graph(X, 3))
+
+
+# --- what it is made of ---
+
+
+def test_a_complete_graph_prefers_no_direction():
+    # Equal weights and self-loops: X'LX = X'DX for centred rows. Without loops, as here, the
+    # weights of a row add up to n - 1 and not n, so that all values are n / (n - 1).
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    Z = X - X.mean(axis=0)
+    W = sparse.csr_array(np.ones((12, 12)) - np.eye(12))
+    left, right = _sides(Z, W)
+    np.testing.assert_allclose(linalg.eigh(left, right, eigvals_only=True), 12 / 11, rtol=1e-6)
