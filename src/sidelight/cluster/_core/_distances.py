@@ -68,7 +68,8 @@ class CenterProducts:
     @property
     def scratch(self) -> Scratch:
         """Memory of this thread."""
-        return Scratch(*self._shifted.shape, self.tile_rows, self.dtype)
+        k, d = self._shifted.shape
+        return Scratch(k, d, self.tile_rows, self.dtype)
 
     def of(self, tile: Any, scratch: Scratch) -> Array:
         """Return the ``(k, m)`` products of the centers with ``m`` rows, in scratch memory."""

@@ -42,6 +42,7 @@ from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import setting, worded
 from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
+from sidelight.base.inner import by_rows
 from sidelight.cluster._core._distances import (
     center_distances,
     dense_rows,
@@ -560,10 +561,14 @@ class _CentersBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer)
             The larger the better.
         """
         check_is_fitted(self)
-        source = self._validate_rows(X, reset=False)
-        weights = check_weights(sample_weight, source, X)
-        costs = self._predicted_costs(source)
-        return -total_of(costs, weights)
+        costs = by_rows(self, "_costs", X)
+        if sample_weight is None:
+            return -total_of(costs)
+        source = X if isinstance(X, RowSource) else self._validate_rows(X, reset=False)
+        return -total_of(costs, check_weights(sample_weight, source, X))
+
+    def _costs(self, X: Any) -> Array:
+        return self._predicted_costs(self._validate_rows(X, reset=False))
 
     def _predicted_costs(self, source: RowSource) -> Array:
         """Costs of the rows in their predicted clusters, in float64."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sidelight._fit.buffers import thread_buffers
 from sidelight._fit.few_rows import FewRows
 from sidelight._fit.tiles import tiles
 from sidelight._kernels.cluster.bounds import find_doubtful, relabel
@@ -222,8 +223,10 @@ class _BoundsMemory:
     """Scratch memory for the doubtful rows of a tile."""
 
     def __init__(self, tile_rows: int, centers: Array) -> None:
-        self.which = np.empty(tile_rows, dtype=np.int64)
+        memory, dtype = thread_buffers(), centers.dtype
+        self.which = memory.array("doubtful", tile_rows, np.int64)
         self.everything = np.arange(tile_rows)
-        self.rows = np.empty((tile_rows, centers.shape[1]), dtype=centers.dtype)
-        self.best, self.second = np.empty((2, tile_rows), dtype=centers.dtype)
-        self.labels = np.empty(tile_rows, dtype=np.int32)
+        self.rows = memory.array("doubtful rows", (tile_rows, centers.shape[1]), dtype)
+        self.best = memory.array("doubtful best", tile_rows, dtype)
+        self.second = memory.array("doubtful second", tile_rows, dtype)
+        self.labels = memory.array("doubtful labels", tile_rows, np.int32)
