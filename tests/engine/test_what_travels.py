@@ -177,11 +177,13 @@ def test_functions_do_not_grow_with_the_rows(
         X = X.round() % 3  # levels, of which there are no more with more rows
 
     def run(n_rows: int) -> None:
-        rows = X[:n_rows]
+        rows = as_rows(X[:n_rows]) if method.tags.out_of_core else X[:n_rows]
         model = method.cls(**params).fit(rows, constraints=known_of_the_first(method, y, n_rows))
         for verb in ("predict", "transform", "predict_proba", "score"):
             if hasattr(model, verb) and (verb != "score" or method.tags.out_of_core):
-                getattr(model, verb)(rows[:N_ROWS])
+                getattr(model, verb)(
+                    rows.take(range(N_ROWS)) if method.tags.out_of_core else rows[:N_ROWS]
+                )
 
     few = recorded_sizes(lambda: run(N_ROWS), monkeypatch)
     many = recorded_sizes(lambda: run(TIMES * N_ROWS), monkeypatch)
