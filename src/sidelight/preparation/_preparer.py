@@ -27,8 +27,8 @@ from sidelight.preparation._shared import GapRows, has_marks, missing_rows
 from sidelight.preparation._source import Source, as_source
 from sidelight.preparation._typed import TypedColumn
 from sidelight.preparation.streams._fit import fit_parts
-from sidelight.preparation.streams._rows import prepared_rows
-from sidelight.preparation.streams._table import in_parts, open_table
+from sidelight.preparation.streams._rows import rows_of
+from sidelight.preparation.streams._table import as_parts, in_parts, open_table
 
 SCALES = ("standard", "robust", "range", "none")
 #: Rows that are written at a time: their features stay in the processor's cache.
@@ -184,7 +184,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "plan_")
         if in_parts(X):
-            rows: Array = prepared_rows(X, self).to_memory()
+            parts = [part for part in as_parts(X) if part.n_rows]
+            rows: Array = rows_of(parts, self).to_memory()
             return rows
         source = self._source(X, reset=False)
         columns = list(self._typed(source))

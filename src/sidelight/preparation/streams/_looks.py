@@ -342,8 +342,6 @@ def _at(column: Any, positions: IntArray, start: int) -> tuple[str, ...]:
     """Texts of a block at some positions of the table."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(column.type):
-        return ()
     rows = rows_at(positions, start, len(column))
     return tuple(text for text in column.take(pa.array(rows)).to_pylist() if text)
 
