@@ -11,7 +11,7 @@ import pytest
 
 from sidelight.cluster import KMeans
 from sidelight.engine import open_rows
-from sidelight.engine._disk import ParquetRows
+from sidelight.engine._files import FileRows
 
 X = np.random.default_rng(0).normal(size=(5000, 3))
 
@@ -26,8 +26,8 @@ def test_blocks_are_kept_where_they_fit(
     model = KMeans(3, random_state=0).fit(source)
     np.testing.assert_array_equal(model.labels_, KMeans(3, random_state=0).fit(X).labels_)
     opened = []
-    real = ParquetRows._open
-    monkeypatch.setattr(ParquetRows, "_open", lambda self: opened.append(1) or real(self))
+    real = FileRows._stream
+    monkeypatch.setattr(FileRows, "_stream", lambda *args: opened.append(1) or real(*args))
     for _ in range(3):
         (total,), (rows,) = source.map_reduce(lambda block: ((block.sum(axis=0),), (block,)))
         np.testing.assert_array_equal(rows, X)

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._typing import Array
 from sidelight.engine import RowSource
+from sidelight.engine.inner import opened
 from sidelight.exceptions import SidelightError
 from sidelight.tags import KINDS
 
@@ -46,6 +47,7 @@ def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def answer(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+        X = opened(X)
         if not is_elsewhere(X) or self.__sidelight_tags__().out_of_core:
             return method(self, X, *args, **options)
         return answers(self, method.__name__, X, *args, **options)
@@ -93,7 +95,7 @@ def answers(estimator: Any, name: str, X: RowSource, *args: Any, **options: Any)
             f"{of} goes with rows in memory: call {name} on pieces of the rows, X.take(positions), "
             "each with its own."
         )
-    source = estimator._check_source(X, reset=False, allowed=True)
+    source = estimator._check_source(X, reset=False)
     source = source.with_missing() if estimator.__sidelight_tags__().missing else source
     totals, rows = source.map_reduce(_Answer(_travelling(estimator), name, options))
     if totals:
@@ -103,6 +105,7 @@ def answers(estimator: Any, name: str, X: RowSource, *args: Any, **options: Any)
 
 def by_rows(estimator: Any, name: str, X: Any) -> Any:
     """Return what a method says about rows, wherever these live: for scores, which add it up."""
+    X = opened(X)
     if not is_elsewhere(X) or estimator.__sidelight_tags__().out_of_core:
         return getattr(estimator, name)(X)
     return answers(estimator, name, X)

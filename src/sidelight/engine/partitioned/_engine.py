@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 Work = Callable[[Any, Any], Any]
@@ -33,7 +34,14 @@ class Engine(ABC):
 
     A partition is whatever :func:`sidelight.engine.as_rows` takes on the side of the worker: an
     array, a CSR matrix, a data frame of numbers, a path.
+
+    Attributes
+    ----------
+    sizes : mapping of int to int
+        Number of rows of each partition, once they have been looked at.
     """
+
+    sizes: Mapping[int, int] = MappingProxyType({})
 
     @abstractmethod
     def partitions(self) -> Sequence[str]:

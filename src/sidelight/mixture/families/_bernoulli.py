@@ -12,7 +12,7 @@ from sidelight._fit.parameters import FinitePositive, estimator
 from sidelight._fit.views import RowView
 from sidelight._typing import Array
 from sidelight.engine import RowSource, as_rows
-from sidelight.mixture._core import ExponentialFamily, Statistics
+from sidelight.mixture._core import ExponentialFamily, Statistics, products
 from sidelight.mixture.families._base import FamilyMixture
 from sidelight.mixture.gaussian._missing_rows import filled_rows
 from sidelight.tags import own_tags
@@ -50,9 +50,13 @@ class BernoulliComponents(ExponentialFamily):
         """Which values are yes and which are known; in sparse rows all are."""
         if sparse.issparse(block):
             return block
-        rows = np.asarray(block, dtype=np.float64)
-        known = ~np.isnan(rows)
-        return np.hstack((np.where(known, rows, 0.0), known))
+        n, d = block.shape
+        features = self.memory.array("features", (n, 2 * d))
+        yes, known = features[:, :d], features[:, d:]
+        yes[:] = block
+        known[:] = ~np.isnan(yes)
+        np.nan_to_num(yes, copy=False, nan=0.0)
+        return features
 
     def _natural(self) -> tuple[Array, Array]:
         yes_against_no = (self.log_yes - self.log_no).T
@@ -62,7 +66,10 @@ class BernoulliComponents(ExponentialFamily):
         """Log-probabilities of the rows, of their known values."""
         if sparse.issparse(features):
             eta = self.natural[0][: self.log_yes.shape[1]]
-            return np.asarray(features @ eta + self.log_no.sum(axis=1))
+            log_density = self.memory.array("densities", (features.shape[0], self.n_components))
+            products(features, eta, log_density)
+            log_density += self.log_no.sum(axis=1)
+            return log_density
         return super().log_density(features)
 
     def m_step(self, statistics: Statistics) -> Self:

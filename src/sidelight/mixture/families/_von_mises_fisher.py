@@ -48,7 +48,7 @@ class DirectionComponents(ExponentialFamily):
 
     def features(self, block: Any) -> Any:
         """The rows themselves."""
-        return as_floats(block)
+        return as_floats(block, self.memory)
 
     def _natural(self) -> tuple[Array, Array]:
         d = self.directions.shape[1]

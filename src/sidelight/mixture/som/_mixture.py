@@ -30,6 +30,7 @@ from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.constraints.inner import check_one_index
 from sidelight.engine import as_rows
+from sidelight.engine.inner import opened
 from sidelight.exceptions import SidelightError
 from sidelight.mixture.som._base import (
     MAP_ATTRIBUTES,
@@ -464,6 +465,7 @@ class SelfOrganizingMixture(MapBase):
         score : float
             The larger the better.
         """
+        X = opened(X)
         check_one_index(sample_weight, X, "sample_weight")
         return float(np.average(self.score_samples(X), weights=sample_weight))
 
