@@ -55,20 +55,18 @@ IN_MEMORY = {
     "NonparametricMixture": "a kernel method: the rows are the model",
 }
 
+#: Methods that read the rows that constraints name, and make no pass over the others.
+WITHOUT_PASSES = {"CannotLinkMetric", "ITML", "MMC", "POLA"}
+
 #: Mended elsewhere, on the way.
 OTHERS = {
     "Charting",  # these four ask the mixture that they are made of for places in its charts
     "CorrespondenceCharting",
     "DiscriminativeMixture",
     "FeatureSaliencyMixture",
-    "GenerativeTopographicMap",
     "GlobalCoordination",
     "LocallyLinearCoordination",
-    "MeanFieldMixture",
-    "ProbabilisticMap",
     "ProjectedDiscriminativeMixture",
-    "SelfOrganizingMixture",
-    "SoftTopographicMap",
 }
 
 CASES = [
@@ -189,7 +187,7 @@ def test_functions_do_not_grow_with_the_rows(
     many = recorded_sizes(lambda: run(TIMES * N_ROWS), monkeypatch)
     assert not growing(few, many)
     if method.tags.out_of_core:
-        assert few
+        assert few or method.cls.__name__ in WITHOUT_PASSES
 
 
 def test_in_memory_exceptions_are_in_memory():
