@@ -23,4 +23,3 @@ from ._source import BlockFunction as BlockFunction
 from ._source import opened as opened
 from ._threads import one_thread_blas as one_thread_blas
 from .partitioned._checkpoint import in_checkpoint as in_checkpoint
-from .partitioned._engine import Engine as Engine

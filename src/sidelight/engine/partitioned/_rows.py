@@ -46,6 +46,10 @@ class PartitionedRows(RowSource):
         Where the partitions live.
     ids : ndarray of shape (n_rows,), default=None
         Names of the rows; by default the partitions are asked, when somebody wants to know.
+
+    Examples
+    --------
+    See :class:`Engine`; a Dask collection that is given to ``fit`` becomes such rows by itself.
     """
 
     is_partitioned = True

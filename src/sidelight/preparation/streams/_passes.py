@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sidelight.engine.inner import Engine
+from sidelight.engine import Engine
 from sidelight.io.inner import ArrowColumns, Part
 from sidelight.preparation._reading import RawColumn
 from sidelight.preparation._source import Source
