@@ -60,8 +60,8 @@ FEWEST_IN_SAMPLE, TIE = 20, 1e-9
 #: Passes for Newton's method at most, and passes in all.
 MAX_NEWTON, MAX_PASSES = 6, 30
 
-#: No price changes by more than so many times the width of the band in a step; and how often clusters
-#: change between their bounds before it.
+#: No price changes by more than so many times the width of the band in a step; and how often
+#: clusters change between their bounds before it.
 FARTHEST, MAX_SIDES = 5.0, 50
 
 #: Bands get wider by these factors where the flow does not find its way.
