@@ -61,7 +61,7 @@ def from_a_file(n: int, d: int, k: int) -> list[Row]:
             "ours": found["seconds"],
             "theirs": found["free"],
             "ratio": found["seconds"] / found["free"],
-            "limit": 15.0,
+            **({"limit": 15.0} if n >= 1_000_000 else {}),  # few rows wait for the sample
             "gap": found["gap"],
         },
         {
