@@ -75,7 +75,7 @@ class _SizeConstrained(_KMeansBase):
             knowledge=("sizes", "must-link", "cannot-link", "labels", "groups"),
             enforcement="hard",
             source="Bradley, Bennett, Demiriz 2000; Constrained Clustering 9.2-9.6",
-            complexity="O(n k d) and the assignment per iteration, O(n k) memory",
+            complexity="O(n k d) and the assignment per iteration; memory O(n k), O(n) if large",
         )
 
     def fit(
@@ -271,8 +271,12 @@ class SizeConstrainedKMeans(_SizeConstrained):
     Notes
     -----
     Basu, Davidson, Wagstaff (eds.), Constrained Clustering, sections 9.2, 9.3 and 9.6; Bradley,
-    Bennett, Demiriz (2000). The assignment takes one array of costs, ``n_samples × n_clusters``
-    numbers in the precision of the rows.
+    Bennett, Demiriz (2000). Few rows in memory are assigned by an array of costs, ``n_samples ×
+    n_clusters`` numbers in the precision of the rows. Rows on disk or in partitions are assigned in
+    two or three passes per iteration, with a label for each and no such array, and so are rows in
+    memory from 20,000,000 costs on where they count alike and no constraints are given: rows go
+    where cost plus price is least, and only those that a small change of the prices could move are
+    listed with their costs. The result is the same.
 
     Rows that count alike are assigned exactly, however many. Weights, ``row_sizes`` and must-links
     make items that count differently and must not be split, which is a knapsack; cannot-links make
@@ -344,6 +348,7 @@ class SizeConstrainedKMedians(_SizeConstrained):
             super().__sidelight_tags__(),
             summary="k-medians (1-norm) with bounds on the sizes of clusters, assigned exactly",
             source="Bradley, Bennett, Demiriz 2000; Constrained Clustering 9.2, 9.4",
+            complexity="O(n k d) and the assignment per iteration, O(n k) memory",
             out_of_core=False,
         )
 

@@ -170,14 +170,17 @@ def _assign_whole(
         sizes = np.concatenate([sizes, problem.items.sizes])
         conflicts = problem.items.conflicts + len(reduced)
     lower, upper = problem.lower - fixed, np.maximum(problem.upper - fixed, 0)
-    start = SizedAssignment(np.empty(0, np.int32), 0.0, divided.prices, 0.0, False)
+    divided_labels = np.argmin(cost + sizes[:, None] * divided.prices, axis=1)
+    divided_labels[: len(reduced)] = chosen[reduced]
+    start = SizedAssignment(divided_labels.astype(np.int32), np.inf, divided.prices, -np.inf, False)
+    binding = np.any(lower > 0) or np.any(upper < sizes.sum())
     found = assign_sized(
         cost,
         np.maximum(lower, 0),
         upper,
         sizes=sizes,
         conflicts=conflicts if len(conflicts) else None,
-        start=start,
+        start=start if binding else None,
         time_limit=time_limit,
     )
     labels = found.labels.astype(np.int64)
