@@ -30,7 +30,7 @@ KEPT_SHARE = 0.6
 Pack = Callable[[list[int]], bytes]
 
 
-class Places(ABC):
+class PartitionPlaces(ABC):
     """Where partitions come from, and how a task gets them.
 
     Attributes
@@ -55,7 +55,7 @@ class Places(ABC):
         """Start the work of a pass on partitions of a worker."""
 
 
-class Files(Places):
+class FilePartitions(PartitionPlaces):
     """Partitions that every worker opens by itself: files that all of them reach.
 
     Parameters
@@ -76,7 +76,7 @@ class Files(Places):
         return [client.submit(answer, here, pack(numbers), **options)]
 
 
-class Collection(Places):
+class Collection(PartitionPlaces):
     """Partitions of a Dask collection.
 
     They are kept on the workers as futures of its graph, so that what is lost with a worker is
@@ -183,13 +183,13 @@ class DaskEngine(Engine):
 
     Parameters
     ----------
-    places : Places
+    places : PartitionPlaces
         The partitions.
     client : distributed.Client, default=None
         The cluster; by default the client that is active, or that of the task this runs in.
     """
 
-    def __init__(self, places: Places, client: Client | None = None) -> None:
+    def __init__(self, places: PartitionPlaces, client: Client | None = None) -> None:
         self._places = places
         self._client = active_client() if client is None else client
         self._before: dict[int, str] = {}
