@@ -1,3 +1,4 @@
+from ._budget import check_budget as check_budget
 from ._extent import DIRECTIONS as DIRECTIONS
 from ._extent import PAIR_WEIGHTS as PAIR_WEIGHTS
 from ._extent import SQUARED as SQUARED
@@ -6,12 +7,16 @@ from ._extent import largest_by_column as largest_by_column
 from ._extent import too_large as too_large
 from ._extent import too_small as too_small
 from ._files import FileRows as FileRows
+from ._ids import check_has_ids as check_has_ids
 from ._ids import find_ids as find_ids
 from ._ids import id_candidates as id_candidates
 from ._joined import JoinedRows as JoinedRows
 from ._memory import ArrayRows as ArrayRows
+from ._open import open_tables as open_tables
 from ._source import BlockFunction as BlockFunction
 from ._source import opened as opened
 from ._threads import one_thread_blas as one_thread_blas
 from .partitioned._checkpoint import in_checkpoint as in_checkpoint
 from .partitioned._engine import Engine as Engine
+from .partitioned._rows import PartitionedRows as PartitionedRows
+from .partitioned._values import RowValues as RowValues

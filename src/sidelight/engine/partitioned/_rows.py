@@ -144,6 +144,10 @@ class PartitionedRows(RowSource):
                 self._ids = join_ids([self._passes.names[n] for n in found], list(found.values()))
         return self._ids
 
+    @ids.setter
+    def ids(self, ids: Array | None) -> None:
+        self._ids = ids
+
     # ------------------------------------------------------------------ passes
 
     def map_reduce(
@@ -242,6 +246,12 @@ class PartitionedRows(RowSource):
             start, stop = self._passes.range_of(number)
             whole[start:stop] = done.values
         return whole
+
+    def parts_of_values(self, values: RowValues) -> Iterator[tuple[int, int, Array]]:
+        """Bring values of the rows here, one partition after the other; none are written down."""
+        for number in self._filled:
+            for _, done in self._passes.fetch(values, {number: None}):
+                yield (*self._passes.range_of(number), done.values)
 
     def take_values(self, values: RowValues, rows: IntArray) -> Array:
         """Bring the values of a few rows here."""

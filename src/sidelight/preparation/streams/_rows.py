@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,16 +75,42 @@ def prepared_rows(
     if not filled:
         raise SidelightError("The table has no rows.")
     _, ids = find_ids(filled, id_column, [] if id_column is not None else candidates)
-    places = places_of(filled)
-    files = [
-        PreparedFile(part, preparer, places, start, memory_budget=memory_budget)
-        for part, start in zip(filled, places.starts, strict=False)
-    ]
+    files = prepared_files(filled, preparer, memory_budget=memory_budget)
     rows: RowSource = files[0] if len(files) == 1 else JoinedRows(files)
     rows.ids = ids
-    for file, start in zip(files, places.starts, strict=False):
+    for file, start in zip(files, places_of(filled).starts, strict=False):
         file.ids = None if ids is None else ids[start : start + file.n_rows]
     return rows
+
+
+def prepared_files(
+    parts: Sequence[Part],
+    preparer: TablePreparer,
+    *,
+    memory_budget: int | str | None = None,
+    workers: int = 1,
+) -> list[PreparedFile]:
+    """Features of the parts of a table, each by itself.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        The parts, each with rows, whose number is known.
+    preparer : TablePreparer
+        The fitted preparer.
+    memory_budget : int or str, default=None
+        Bytes that blocks may take at the same time: of all parts, or of those of a worker.
+    workers : int, default=1
+        Number of workers that share the parts, each with a budget of its own.
+    """
+    places = places_of(parts)
+    table_rows = -(-places.n_rows // workers)
+    return [
+        PreparedFile(
+            part, preparer, places, start, memory_budget=memory_budget, table_rows=table_rows
+        )
+        for part, start in zip(parts, places.starts, strict=False)
+    ]
 
 
 def prepare_part(
@@ -122,6 +148,8 @@ class PreparedFile(FileRows):
         Position of the first row of the file.
     memory_budget : int or str, default=None
         Bytes that blocks may take at the same time.
+    table_rows : int, default=None
+        Rows that share the budget; by default those of the table.
     """
 
     def __init__(
@@ -132,6 +160,7 @@ class PreparedFile(FileRows):
         start: int,
         *,
         memory_budget: int | str | None = None,
+        table_rows: int | None = None,
     ) -> None:
         self._preparer, self._places, self._first = preparer, places, start
         self._needed = [column.plan.name for column in preparer._parts]
@@ -141,7 +170,7 @@ class PreparedFile(FileRows):
             features,
             np.float64,
             memory_budget=memory_budget,
-            table_rows=places.n_rows,
+            table_rows=table_rows or places.n_rows,
         )
 
     def _stream(self, chunk: int) -> Iterator[Array]:
