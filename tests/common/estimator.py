@@ -18,13 +18,18 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from tests.common import not_in_memory
-from tests.common.applies import applies_to
+from tests.common.applies import applies_to, has
 from tests.common.docstrings import entries_by_section
 from tests.common.models import data_for, fitted, fitted_again, make
 from tests.common.ownership import buffers_of, shared
+from tests.engine.processes import cut
 
 from sidelight import Constraints
 from sidelight.catalog import Method
+from sidelight.engine import as_rows
+from sidelight.engine.partitioned._local import LocalEngine
+from sidelight.engine.partitioned._rows import PartitionedRows
+from sidelight.engine.partitioned._values import RowValues
 from sidelight.exceptions import SidelightError
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
@@ -44,6 +49,10 @@ def dense(result: np.ndarray) -> np.ndarray:
     return result.item().toarray() if result.dtype == object and not result.shape else result
 
 
+def dense_rows(found: object) -> object:
+    return found.toarray() if sparse.issparse(found) else found
+
+
 def assert_same(one: object, other: object, X: object) -> None:
     """Assert that two fitted models say the same, to the last bit, and of the same labels."""
     if hasattr(one, "labels_"):
@@ -53,6 +62,27 @@ def assert_same(one: object, other: object, X: object) -> None:
     assert first or hasattr(one, "labels_")
     for name, value in first.items():
         np.testing.assert_array_equal(second[name], value)
+
+
+@applies_to(has("predict", "transform"))
+def check_answers_about_rows_from_elsewhere(method: Method) -> None:
+    """Answers about a source, block by block, and about partitions, beside them, are the same."""
+    model, data = fitted(method), data_for(method)
+    for X in (data.X, sparse.csr_array(data.X))[: 1 + method.tags.sparse]:
+        truth = (data.y,) if hasattr(model, "transduction_") else ()
+        for name in [name for name in USES if hasattr(model, name)]:
+            given = truth if name == "score" else ()
+            here = dense_rows(getattr(model, name)(X, *given))
+            for rows in (as_rows(X), PartitionedRows(LocalEngine(cut(X, 3)))):
+                there = getattr(model, name)(rows, *given)
+                if not sparse.issparse(there) and name != "score":
+                    assert isinstance(there, RowValues) is rows.is_partitioned
+                there = np.asarray(dense_rows(there))
+                assert there.dtype == np.asarray(here).dtype
+                if there.dtype.kind == "f":
+                    np.testing.assert_allclose(there, here, rtol=1e-9, atol=1e-9)
+                else:
+                    np.testing.assert_array_equal(there, here)
 
 
 def check_clone(method: Method) -> None:
@@ -260,14 +290,17 @@ def check_words_instead_of_numbers(method: Method) -> None:
 OF_TABLES = ("resolver", "consensus", "anonymizer")
 
 
+REFUSED = r"Dask collection.*\.compute\(\)|Rows are a dask\.array of two dimensions"
+
+
 def check_collections_are_not_pulled(method: Method) -> None:
-    """Collections to be computed are refused in words, and not pulled into memory."""
+    """What is no rows of Dask, or cannot stay on its workers, is refused in words, not pulled."""
     data, model = data_for(method), fitted(method)
     names = [name for name in (*USES, "inverse_transform") if name != "score"]
     uses = [getattr(model, name) for name in names if hasattr(model, name)]
     for call in (make(method).fit, *uses):
         for lazy in (not_in_memory.Array(data.X), not_in_memory.DataFrame(data.X)):
-            with pytest.raises(TypeError, match=r"Dask collection.*\.compute\(\).*open_rows"):
+            with pytest.raises((TypeError, SidelightError), match=REFUSED):
                 call(lazy)
             assert not lazy.pulled
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from sidelight._words import worded
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 
@@ -18,7 +17,7 @@ LARGEST = 2 * 10**9
 MEMINFO = Path("/proc/meminfo")
 
 
-def load_rows(source: RowSource, name: str) -> Any:
+def load_rows(source: RowSource, instead: Exception) -> Any:
     """Read all rows of a source into memory, if they fit there.
 
     At most a quarter of the memory that is available is taken, 2 GB where the system does not say
@@ -28,24 +27,17 @@ def load_rows(source: RowSource, name: str) -> Any:
     ----------
     source : RowSource
         The rows.
-    name : str
-        The method, for messages.
+    instead : Exception
+        Its message says what to take instead where they do not fit.
     """
     size, limit = source.n_rows * source.n_features * source.dtype.itemsize, largest_size()
     if size > limit and not source.is_sparse:
         raise SidelightError(
-            f"{name} works on rows in memory, and these ({source.n_rows:,} rows of "
-            f"{source.n_features:,} numbers, {size / 1e9:.1f} GB) take more than the "
-            f"{limit / 1e9:.1f} GB that it reads by itself, a quarter of the memory that is "
-            "available. "
-            + worded(
-                "The methods that sidelight.catalog lists with tags.out_of_core (the column 'on "
-                "disk' of the docs) read rows block by block; where the memory is enough all the "
-                "same, give the array open_rows(...).to_memory().",
-                "`sidelight methods` lists those that read rows on disk.",
-            )
+            f"{instead} These {source.n_rows:,} rows of {source.n_features:,} numbers take "
+            f"{size / 1e9:.1f} GB, and {limit / 1e9:.1f} GB are read without being asked, a "
+            "quarter of the memory that is available."
         )
-    if source.is_partitioned or source.is_sparse or not source.blocks:
+    if source.is_sparse or not source.blocks:
         source.largest()  # looks at all values
         return source.to_memory()
     return source.map_reduce(lambda block: ((), (block,)))[1][0]

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from sidelight._fit.buffers import Buffers, buffers
 from sidelight._fit.tiles import tiles
 from sidelight._typing import Array, FloatArray
 from sidelight._warn import warn
@@ -97,15 +98,16 @@ def moments(
 
     def add(block: Any, *weights: Array) -> tuple[tuple[Array, Array], tuple[()]]:
         first, second = np.zeros(d), np.zeros((d, d) if full else d)
-        for tile in tiles(block.shape[0]):
-            w = weights[0][tile].astype(np.float64) if weights else None
-            if not full and not sparse.issparse(block):
-                rows = block[tile]
-                add_moments(rows, np.ones(len(rows)) if w is None else w, point, first, second)
-                continue
-            rows = relative_to(block[tile], point)
-            first += _flat(rows.sum(axis=0)) if w is None else rows.T @ w
-            second += _products(rows, w) if full else _squares(rows, w)
+        with buffers() as memory:
+            for tile in tiles(block.shape[0]):
+                w = weights[0][tile].astype(np.float64) if weights else None
+                if not full and not sparse.issparse(block):
+                    rows = block[tile]
+                    add_moments(rows, np.ones(len(rows)) if w is None else w, point, first, second)
+                    continue
+                rows = relative_to(block[tile], point, memory)
+                first += _flat(rows.sum(axis=0)) if w is None else rows.T @ w
+                second += _products(rows, w, memory) if full else _squares(rows, w)
         return (first, second), ()
 
     aligned = [] if sample_weight is None else [np.asarray(sample_weight)]
@@ -114,6 +116,23 @@ def moments(
     shift = first / mass
     outer = np.outer(shift, shift) if full else shift**2
     return Moments(mass, point + shift, _without_rounding(second, mass, outer, point + shift))
+
+
+def covariance(source: RowSource) -> FloatArray:
+    """Return the covariance of all rows, divided by their number.
+
+    One pass for the mean and another one around it: directions of little variance keep their
+    digits, however far from the first rows the mean is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight._fit.moments import covariance
+    >>> from sidelight.engine import as_rows
+    >>> covariance(as_rows(np.array([[0.0], [2.0]])))
+    array([[1.]])
+    """
+    return moments(source, full=True, near=moments(source).mean).covariance
 
 
 def feature_ranges(source: RowSource) -> tuple[Array, Array]:
@@ -144,10 +163,12 @@ def point_among(source: RowSource, near: Array | None = None) -> FloatArray:
     return np.where(stored == source.n_rows, _flat(first.mean(axis=0, dtype=np.float64)), 0.0)
 
 
-def relative_to(rows: Any, point: Array) -> Any:
+def relative_to(rows: Any, point: Array, memory: Buffers | None = None) -> Any:
     """Return ``x - point`` in float64; of CSR rows the entries that are stored."""
     if not sparse.issparse(rows):
-        return rows - point
+        if memory is None:
+            return rows - point
+        return np.subtract(rows, point, out=memory.array("relative", rows.shape))
     data = rows.data - point[rows.indices]
     return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
@@ -166,11 +187,13 @@ def _squares(rows: Any, weights: Array | None) -> Array:
     return _flat(squares.sum(axis=0)) if weights is None else squares.T @ weights
 
 
-def _products(rows: Any, weights: Array | None) -> Array:
+def _products(rows: Any, weights: Array | None, memory: Buffers) -> Array:
     if sparse.issparse(rows):
         weighted = rows if weights is None else sparse.csr_array(rows.multiply(weights[:, None]))
         return (rows.T @ weighted).toarray()
-    return rows.T @ (rows if weights is None else weights[:, None] * rows)
+    if weights is None:
+        return rows.T @ rows
+    return rows.T @ np.multiply(weights[:, None], rows, out=memory.array("weighted", rows.shape))
 
 
 def _without_rounding(second: Array, mass: float, outer: Array, mean: Array) -> Array:
@@ -205,11 +228,23 @@ def data_moments(
     found = moments(source, sample_weight, full=full)
     warn_of_large_reg_covar(reg_covar, found.variances)
 
-    def largest(block: Any) -> tuple[tuple[Maximum], tuple[()]]:
-        offsets = np.asarray(block, np.float64) - found.mean
-        return (Maximum(np.einsum("nd,nd->n", offsets, offsets).max()),), ()
+    work = _LargestSquare(found.mean)
+    return found.mean, found.covariance, float(source.map_reduce(work)[0][0])
 
-    return found.mean, found.covariance, float(source.map_reduce(largest)[0][0])
+
+class _LargestSquare:
+    """Largest squared distance of the rows of a block to a point."""
+
+    def __init__(self, point: Array) -> None:
+        self._point = point
+
+    def __call__(self, block: Any) -> tuple[tuple[Maximum], tuple[()]]:
+        largest = []
+        with buffers() as memory:
+            for tile in tiles(len(block)):
+                offsets = relative_to(block[tile], self._point, memory)
+                largest.append(np.einsum("nd,nd->n", offsets, offsets).max())
+        return (Maximum(np.max(largest)),), ()
 
 
 def warn_of_large_reg_covar(reg_covar: float, variances: Array) -> None:

@@ -24,9 +24,14 @@ class EqualWeights:
     """Weights of 1 for all rows, without the memory: any slice is a piece of the same array.
 
     It is pickled as its element type alone, so that it costs nothing to send to where rows are.
+
+    Parameters
+    ----------
+    source : RowSource or ndarray
+        Rows, or values of rows, whose element type the weights have.
     """
 
-    def __init__(self, source: RowSource) -> None:
+    def __init__(self, source: RowSource | Array) -> None:
         self._dtype = source.dtype
         self._ones = np.ones(0, dtype=self._dtype)
 
@@ -42,3 +47,28 @@ class EqualWeights:
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_dtype": self._dtype, "_ones": np.ones(0, dtype=self._dtype)}
+
+
+class OnesExcept:
+    """Weights of 1 for all rows but a few, which have none; without the memory.
+
+    Parameters
+    ----------
+    rows : ndarray of int, shape (r,)
+        Positions of the rows of weight 0, ascending.
+    """
+
+    def __init__(self, rows: Array) -> None:
+        self._rows = rows
+
+    def __getitem__(self, rows: slice) -> Array:
+        ones = np.ones(rows.stop - rows.start)
+        ones[self._between(rows.start, rows.stop) - rows.start] = 0.0
+        return ones
+
+    def part(self, start: int, stop: int) -> OnesExcept:
+        """Return the weights of consecutive rows, counted from the first of them."""
+        return OnesExcept(self._between(start, stop) - start)
+
+    def _between(self, start: int, stop: int) -> Array:
+        return self._rows[slice(*np.searchsorted(self._rows, (start, stop)))]

@@ -12,6 +12,7 @@ from sidelight._typing import Array
 from sidelight.base._estimator import ConstrainedEstimator
 from sidelight.constraints import Constraints
 from sidelight.constraints.inner import name_clusters
+from sidelight.engine.inner import count_codes, is_elsewhere, largest_value
 
 #: What every fitted clusterer has; docstrings of clusterers that say more about one keep their own.
 CLUSTERER_ATTRIBUTES = {
@@ -39,20 +40,24 @@ class Clusterer(ClusterMixin, ConstrainedEstimator):
     @property
     def cluster_sizes_(self) -> Array:
         """Number of rows of every cluster; rows that were left out (-1) count nowhere."""
-        return np.bincount(self.labels_[self.labels_ >= 0], minlength=self._n_clusters_found())
+        return count_codes(self.labels_, self._n_clusters_found())
 
     def _compare_with(self, known: Constraints) -> None:
         """Set what the clusters violate of what is known, and the classes that they stand for."""
-        self.n_violations_ = known.violations(self.labels_).n
-        n_clusters = max(self._n_clusters_found(), int(self.labels_.max(initial=-1)) + 1)
-        self.cluster_names_ = name_clusters(known, self.labels_, n_clusters)
+        labels = self.labels_
+        if is_elsewhere(labels):  # of these, only the rows that something is known of come here
+            rows = known.mentioned if len(known.mentioned) else np.zeros(1, dtype=np.int64)
+            known, labels = known[rows], labels[rows]
+        self.n_violations_ = known.violations(labels).n
+        n_clusters = max(self._n_clusters_found(), int(labels.max(initial=-1)) + 1)
+        self.cluster_names_ = name_clusters(known, labels, n_clusters)
 
     def _n_clusters_found(self) -> int:
         """Number of clusters of the fitted model, empty ones included."""
         for name in ("cluster_centers_", "weights_"):
             if hasattr(self, name):
                 return len(getattr(self, name))
-        return int(self.labels_.max()) + 1
+        return int(largest_value(self.labels_)[0]) + 1
 
     def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> Array:
         """Fit to the rows and return their clusters.

@@ -26,9 +26,11 @@ from sidelight._fit.loading import load_rows, names_of
 from sidelight._fit.parameters import check_parameters
 from sidelight._fit.restarts import Result, Run, best_restart, numbers_in
 from sidelight._fit.summary import summarize
+from sidelight._in_memory import check_computed, is_collection
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import listed, worded
+from sidelight.base._answers import answer_by_blocks, not_in_memory
 from sidelight.constraints import Constraints
 from sidelight.constraints.inner import align, check_one_index, warn_of_order, warn_of_positions
 from sidelight.engine import RowSource, as_rows
@@ -63,6 +65,7 @@ class ConstrainedEstimator(BaseEstimator):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         complete(cls, "Attributes", cls._common_attributes)
+        answer_by_blocks(cls)
 
     #: Kinds of knowledge that count beside labels only, such as must-links that pass them on.
     _with_labels: ClassVar[tuple[str, ...]] = ()
@@ -72,6 +75,10 @@ class ConstrainedEstimator(BaseEstimator):
 
     #: Sentence that names a method for knowledge that this one does not use.
     _uses_pairs: ClassVar[str] = ""
+
+    #: Sentence that names a method for rows that do not fit into memory, where this one needs all
+    #: of them at once; that of its kind by default.
+    _elsewhere: ClassVar[str] = ""
 
     #: Tags of the method itself (:func:`sidelight.tags.own_tags`).
     _own_tags: ClassVar[dict[str, Any]] = {}
@@ -208,15 +215,19 @@ class ConstrainedEstimator(BaseEstimator):
 
     def _check_rows(self, X: Any, *, reset: bool) -> Rows:
         """Validate the data: float32 or float64, finite, dense or CSR, or rows on disk."""
-        X = opened(X)
         tags = self.__sidelight_tags__()
+        if reset and not tags.out_of_core and is_collection(X):
+            check_computed(X)
+        X = opened(X)
         if isinstance(X, RowSource) and X.is_in_memory and not tags.out_of_core:
             X = X.to_memory()
         if isinstance(X, RowSource):
             rows: Any = self._check_source(X, reset=reset)
             rows = rows.with_missing() if tags.missing else rows
             if not tags.out_of_core:
-                rows = self._loaded(load_rows(rows, type(self).__name__), tags, reset=reset)
+                if rows.is_partitioned:
+                    raise not_in_memory(self)
+                rows = self._loaded(load_rows(rows, not_in_memory(self)), tags, reset=reset)
             check_extent(X, rows, fit=reset, directions=self._takes_directions)
             return rows
         if sparse.issparse(X) and not tags.sparse and getattr(self, "metric", "") == "precomputed":
@@ -266,6 +277,8 @@ class ConstrainedEstimator(BaseEstimator):
             raise ValueError(
                 f"Found 0 sample(s) in X, but {type(self).__name__} needs at least one row."
             )
+        if reset:
+            self._fitted_dense = not X.is_sparse
         if reset or hasattr(X, "columns"):
             validate_data(self, names_of(X), reset=reset, skip_check_array=True)
         elif X.n_features != self.n_features_in_:

@@ -85,8 +85,12 @@ class DiskRows(RowSource):
         position = self._blocks[number][0] + row
         return f"{row_name(self.ids, position)}, {self._column_name(column)}"
 
-    def _name(self) -> str:
+    @property
+    def name(self) -> str:
         """What the rows are called in messages."""
+        return self._name()
+
+    def _name(self) -> str:
         raise NotImplementedError
 
     def _column_name(self, column: int) -> str:
@@ -134,6 +138,13 @@ class NpyRows(MappedRows):
         mapped = map_npy(path)
         super().__init__(mapped, memory_budget=memory_budget, dtype=dtype)
         self._offset = getattr(mapped, "offset", 0)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_X": None}  # the file is mapped again where the source goes
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._X = map_npy(self.path)
 
     def _load(self, start: int, stop: int) -> Array:
         if not self._X.flags.c_contiguous:

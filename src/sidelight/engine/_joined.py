@@ -48,6 +48,11 @@ class JoinedRows(RowSource):
         ]
 
     @property
+    def files(self) -> list[DiskRows]:
+        """The files, one after the other."""
+        return self._sources
+
+    @property
     def blocks(self) -> list[tuple[int, int]]:
         """Ranges of rows that are in memory together."""
         return self._blocks

@@ -52,6 +52,27 @@ class Maximum(_Elementwise):
 
 
 @dataclass(frozen=True)
+class Concatenated:
+    """Arrays of the blocks, one behind the other: something about a few rows of each.
+
+    Attributes
+    ----------
+    pieces : list of ndarray
+        Arrays of the same shape behind the first dimension.
+    """
+
+    pieces: list[Array]
+
+    def join(self, later: Concatenated) -> Concatenated:
+        """Return the arrays of both."""
+        return Concatenated([*self.pieces, *later.pieces])
+
+    def result(self) -> Array:
+        """Return one array."""
+        return np.concatenate(self.pieces)
+
+
+@dataclass(frozen=True)
 class Top:
     """The ``n`` rows with the largest values, ties in the order of the rows.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -294,14 +295,21 @@ def as_rows(X: Any, *, memory_budget: int | str | None = None) -> RowSource:
 def opened(X: Any) -> Any:
     """Return rows that are to be read from elsewhere as a :class:`RowSource`; all else as it is.
 
+    While a client of Dask is active, files are read by its workers.
+
     Parameters
     ----------
     X : object
         What a user gave for rows: an array, a data frame, a path, a query.
     """
-    if is_on_disk(X) or is_collection(X) or _needs_a_copy(X):
-        return as_rows(X)
-    return X
+    if is_on_disk(X):
+        rows = as_rows(X)
+        if "distributed" in sys.modules:
+            from sidelight.engine.dask._collections import rows_of_files
+
+            return rows_of_files(rows)
+        return rows
+    return as_rows(X) if is_collection(X) or _needs_a_copy(X) else X
 
 
 def _needs_a_copy(X: Any) -> bool:

@@ -72,8 +72,10 @@ class MeanDistances:
     def typical(self, most: int = N_TYPICAL) -> list[IntArray]:
         """Rows closest to the mean of their cluster, for every cluster."""
 
+        means, overall = self.means, self._overall
+
         def measure(block: Any, codes: IntArray) -> tuple[tuple[()], tuple[FloatArray]]:
-            return (), (self._to_own(self._plain(block), codes),)
+            return (), (_to_means(_filled(block, overall), means[codes]),)
 
         _, (own,) = self.source.map_reduce(measure, aligned=(self.codes,))
         return smallest_by_cluster(own, self.codes, len(self.means), most)
@@ -84,24 +86,15 @@ class MeanDistances:
         step = max(1, 2**22 // max(len(self.means), self.means.shape[1], 1))
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
-            block = self._plain(self.source.take(rows[part]))
+            block = _filled(self.source.take(rows[part]), self._overall)
             codes = self.codes[rows[part]]
             squares = (self.means**2).sum(axis=1) - 2.0 * np.asarray(block @ self.means.T)
             squares[np.arange(len(codes)), codes] = np.inf
             nearest = np.argmin(squares, axis=1)
             others[part] = nearest
-            own, other = self._to_own(block, codes), self._to_own(block, nearest)
+            own, other = (_to_means(block, self.means[place]) for place in (codes, nearest))
             margins[part] = (other - own) / np.maximum(other + own, 1e-300)
         return margins, others
-
-    def _to_own(self, block: Any, codes: IntArray) -> FloatArray:
-        """Distance of every row to the mean of its cluster."""
-        means = self.means[codes]  # that of the last cluster for rows in none, which nobody reads
-        if not sparse.issparse(block):
-            return np.sqrt(((block - means) ** 2).sum(axis=1))
-        squares = np.asarray(block.multiply(block).sum(axis=1)).ravel()
-        products = np.asarray(block.multiply(means).sum(axis=1)).ravel()
-        return np.sqrt(np.maximum(squares - 2.0 * products + (means**2).sum(axis=1), 0.0))
 
     def _means_of_columns(self) -> FloatArray | None:
         """Means that fill missing values; None where there are none."""
@@ -115,24 +108,36 @@ class MeanDistances:
         (sums, counts), _ = self.source.map_reduce(add)
         return None if np.all(counts == self.source.n_rows) else sums / np.maximum(counts, 1)
 
-    def _plain(self, block: Any) -> Any:
-        if self._overall is None:
-            return block.astype(np.float64, copy=False)
-        return np.where(np.isnan(block), self._overall, block)
-
     def _sums(self, k: int) -> FloatArray:
         """Sum of the rows of every cluster."""
+        overall = self._overall
 
         def add(block: Any, codes: IntArray) -> tuple[tuple[FloatArray], tuple[()]]:
             inside = np.flatnonzero(codes >= 0)
             member = sparse.csr_array(
                 (np.ones(len(inside)), (codes[inside], inside)), shape=(k, len(codes))
             )
-            sums = member @ self._plain(block)
+            sums = member @ _filled(block, overall)
             return (sums.toarray() if sparse.issparse(sums) else np.asarray(sums),), ()
 
         (sums,), _ = self.source.map_reduce(add, aligned=(self.codes,))
         return np.asarray(sums, dtype=np.float64)
+
+
+def _filled(block: Any, overall: FloatArray | None) -> Any:
+    """Rows in float64, with the means of the columns for missing values."""
+    if overall is None:
+        return block.astype(np.float64, copy=False)
+    return np.where(np.isnan(block), overall, block)
+
+
+def _to_means(block: Any, means: FloatArray) -> FloatArray:
+    """Distance of every row to a mean each: any for rows in no cluster, which nobody reads."""
+    if not sparse.issparse(block):
+        return np.sqrt(((block - means) ** 2).sum(axis=1))
+    squares = np.asarray(block.multiply(block).sum(axis=1)).ravel()
+    products = np.asarray(block.multiply(means).sum(axis=1)).ravel()
+    return np.sqrt(np.maximum(squares - 2.0 * products + (means**2).sum(axis=1), 0.0))
 
 
 def smallest_by_cluster(values: FloatArray, codes: IntArray, k: int, most: int) -> list[IntArray]:

@@ -17,12 +17,12 @@ import sidelight
 from sidelight._fit.moments import moments
 from sidelight.cluster._core import _lloyd
 from sidelight.cluster._core._distances import (
-    BoundedPass,
     center_distances,
     labeled_distances,
     nearest_centers,
 )
 from sidelight.cluster._core._lloyd import ConstrainedRows, Relabeled, lloyd
+from sidelight.cluster._core._passes import BoundedPass
 from sidelight.engine import _memory, as_rows, threads
 
 

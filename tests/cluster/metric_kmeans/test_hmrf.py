@@ -368,11 +368,11 @@ def test_divergences_are_their_definitions(seed: int) -> None:
     X, Z, a = counts(rng, 5), counts(rng, 3) + 0.01, rng.uniform(0.1, 3, size=4)
     for rows in (X, sparse.csr_array(X)):
         expected = [[i_divergence(x, z, a) for z in Z] for x in X]
-        np.testing.assert_allclose(KullbackLeibler().costs(rows, Z, a), expected, atol=1e-12)
+        np.testing.assert_allclose(KullbackLeibler().costs_at(Z, a)(rows), expected, atol=1e-12)
         expected = [[cosine(x, z, w=a) for z in Z] for x in X]
-        np.testing.assert_allclose(Cosine().costs(rows, Z, a), expected, atol=1e-12)
+        np.testing.assert_allclose(Cosine().costs_at(Z, a)(rows), expected, atol=1e-12)
     scales = rng.uniform(0.1, 9, size=(5, 1))
-    np.testing.assert_allclose(Cosine().costs(scales * X, Z, 7 * a), expected, atol=1e-12)
+    np.testing.assert_allclose(Cosine().costs_at(Z, 7 * a)(scales * X), expected, atol=1e-12)
 
 
 @given(SEEDS)
@@ -404,10 +404,10 @@ def test_centres_minimise_the_divergences(seed: int) -> None:
     for divergence in (Cosine(), KullbackLeibler()):
         sums = (X * divergence.shares(X, a)[:, None]).sum(axis=0)[None]
         best = divergence.center(sums, np.array([7.0]), a, X[:1])
-        value = divergence.costs(X, best, a).sum()
+        value = divergence.costs_at(best, a)(X).sum()
         for _ in range(10):
             other = best * np.exp(0.1 * rng.normal(size=4))
-            assert divergence.costs(X, other, a).sum() >= value - 1e-12
+            assert divergence.costs_at(other, a)(X).sum() >= value - 1e-12
 
 
 # ------------------------------------------------------------------ the weights

@@ -66,7 +66,7 @@ class Workers:
         self.cluster.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def workers() -> Iterator[Workers]:
     found = Workers()
     yield found

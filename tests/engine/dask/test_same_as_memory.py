@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +16,8 @@ from sidelight import Constraints
 from sidelight.cluster import COPKMeans, KMeans, MPCKMeans, PCKMeans, SphericalKMeans
 from sidelight.engine import as_rows
 from sidelight.engine.dask._engine import DaskEngine
+from sidelight.engine.partitioned._local import LocalEngine
+from sidelight.engine.partitioned._rows import PartitionedRows
 from sidelight.exceptions import SidelightError, WorkerLost
 from sidelight.mixture import ChunkletMixture, GaussianMixture, PenalizedMixture
 
@@ -98,6 +101,7 @@ class Killing(DaskEngine):
     def __init__(self, engine: DaskEngine, workers: Any, at: int, seed: int) -> None:
         super().__init__(engine._places, engine._client)
         self.workers_of_it, self.at, self.n_passes, self.seed = workers, at, 0, seed
+        self.has_killed = False
 
     def _submit(self, work: Any, orders: Any) -> Any:
         jobs = list(super()._submit(work, orders))
@@ -105,23 +109,40 @@ class Killing(DaskEngine):
         if self.n_passes == self.at:
             asked = sorted({worker for _, worker in jobs})
             self.workers_of_it.kill(asked[self.seed % len(asked)])
+            self.has_killed = True
         return iter(jobs)
+
+
+KILLED = [
+    KMeans(3, init=X[:3], tol=0),
+    PCKMeans(3, init=X[:3], tol=0),
+    MPCKMeans(3, init=X[:3], max_iter=4),
+    GaussianMixture(3, random_state=0, n_init=1, max_iter=3),
+]
+
+
+@functools.cache
+def in_memory(number: int) -> Any:
+    return fitted(KILLED[number], X)
+
+
+@functools.cache
+def number_of_passes(number: int) -> int:
+    rows = PartitionedRows(LocalEngine(cut(X, 5)))
+    fitted(KILLED[number], rows)
+    return rows.n_passes
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_killed_worker_changes_nothing(workers: Any, client: Any, seed: int) -> None:
-    method = METHODS[seed % len(METHODS)]
-    rows = as_rows(from_pieces(cut(X, 5)))
-    before = rows.n_passes
-    here = fitted(method, rows)
-    n_passes = rows.n_passes - before
-    assert_same(here, fitted(method, X))
+    number = seed % len(KILLED)
+    n_passes = number_of_passes(number)
     random = int(np.random.default_rng(seed).integers(1, n_passes + 1))
     at = {0: 1, 1: n_passes}.get(seed % 5, random)
-    killing = Killing(rows.engine, workers, at, seed)
-    rows._passes.engine = killing
-    assert_same(fitted(method, rows), here)
-    assert killing.n_passes >= n_passes
+    rows = as_rows(from_pieces(cut(X, 5)))
+    rows._passes.engine = killing = Killing(rows.engine, workers, at, seed)
+    assert_same(fitted(KILLED[number], rows), in_memory(number))
+    assert killing.has_killed
 
 
 def test_a_lost_worker_is_told_by_name(workers: Any, client: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from sidelight._fit.buffers import Buffers, NewArrays
 from sidelight._fit.em.loop import ExponentialFamily, Statistics
 from sidelight._typing import Array
 
@@ -32,7 +33,7 @@ class DiscreteComponents(ExponentialFamily):
         return self.alpha * float(self.log_probabilities.sum())
 
     def _natural(self) -> tuple[Array, Array]:
-        return self.log_probabilities.T, np.zeros(self.n_components)
+        return np.ascontiguousarray(self.log_probabilities.T), np.zeros(self.n_components)
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class MultinomialComponents(DiscreteComponents):
 
     def features(self, block: Any) -> Any:
         """The counts themselves."""
-        return as_floats(block)
+        return as_floats(block, self.memory)
 
     def m_step(self, statistics: Statistics) -> Self:
         """Shares of the words in each component, ``θ_sw ∝ α + Σ_n q_ns x_nw``."""
@@ -77,6 +78,10 @@ class MultinomialComponents(DiscreteComponents):
         return rng.multinomial(1, probabilities / probabilities.sum(), size=n).astype(np.float64)
 
 
-def as_floats(block: Any) -> Any:
+def as_floats(block: Any, memory: Buffers | NewArrays) -> Any:
     """The rows themselves, dense ones in float64."""
-    return block if sparse.issparse(block) else np.asarray(block, dtype=np.float64)
+    if sparse.issparse(block) or block.dtype == np.float64:
+        return block
+    rows = memory.array("features", block.shape)
+    rows[:] = block
+    return rows

@@ -18,18 +18,25 @@ one matrix product in each step, and a row may also be the average of the statis
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from scipy import sparse
 from scipy.special import logsumexp
 
 from sidelight._fit.alternation import alternate
-from sidelight._kernels.mixture.responsibilities import posterior_rows
+from sidelight._fit.buffers import Buffers, NewArrays, buffers
+from sidelight._fit.tiles import EqualWeights, OnesExcept
+from sidelight._kernels.mixture.responsibilities import (
+    add_sparse_sums,
+    posterior_rows,
+    sparse_products,
+)
 from sidelight._typing import Array
 from sidelight.engine import RowSource, as_rows
 
@@ -83,6 +90,34 @@ class Components(Protocol):
         """Fitted attributes of an estimator with these components, by name."""
 
 
+class InBuffers:
+    """Components that can work in buffers of a thread, and factor their matrices beforehand."""
+
+    #: Where features, densities and statistics are written.
+    memory: ClassVar[Buffers | NewArrays] = NewArrays()
+
+    def in_buffers(self, memory: Buffers) -> Self:
+        """Return the same components, whose results are written over by the next ones."""
+        bound = copy.copy(self)
+        bound.__dict__["memory"] = memory  # the components are frozen
+        return bound
+
+    def prepare(self) -> None:
+        """Compute what all blocks need, before the components are sent to them."""
+
+
+def prepared(components: Any) -> Any:
+    """Return components that are ready to be sent to where blocks are."""
+    if isinstance(components, InBuffers):
+        components.prepare()
+    return components
+
+
+def in_buffers(components: Any, memory: Buffers) -> Any:
+    """Return components that work in buffers, where they know how to."""
+    return components.in_buffers(memory) if isinstance(components, InBuffers) else components
+
+
 class WithMeans:
     """Components that have a mean each."""
 
@@ -94,7 +129,7 @@ class WithMeans:
         return len(self.means)
 
 
-class ExponentialFamily(ABC):
+class ExponentialFamily(InBuffers, ABC):
     """Components whose log-density is linear in their statistics."""
 
     @abstractmethod
@@ -111,16 +146,36 @@ class ExponentialFamily(ABC):
         """``η`` of shape (F, k) and ``a`` of shape (k,)."""
         return self._natural()
 
+    def prepare(self) -> None:
+        """Compute the natural parameters."""
+        _ = self.natural
+
     def log_density(self, features: Any) -> Array:
         """``log p(x_n | s)`` of every row and component."""
         eta, offset = self.natural
-        log_density: Array = features @ eta
+        log_density = self.memory.array("densities", (features.shape[0], eta.shape[1]))
+        products(features, eta, log_density)
         log_density += offset
         return log_density
 
     def statistics(self, features: Any, resp: Array) -> Statistics:
         """Return ``Σ_n q_ns`` and ``Σ_n q_ns T(x_n)``."""
-        return resp.sum(axis=0), np.asarray((features.T @ resp).T)
+        sums = self.memory.array("sums", (features.shape[1], resp.shape[1]))
+        if sparse.issparse(features):
+            sums.fill(0.0)
+            add_sparse_sums(features.data, features.indices, features.indptr, resp, sums)
+        else:
+            np.matmul(features.T, resp, out=sums)
+        return resp.sum(axis=0), sums.T
+
+
+def products(features: Any, eta: Array, out: Array) -> Array:
+    """Write the products of dense or CSR rows with a matrix into ``out``."""
+    if not sparse.issparse(features):
+        return np.matmul(features, eta, out=out)
+    columns = np.ascontiguousarray(eta)
+    sparse_products(features.data, features.indices, features.indptr, columns, out)
+    return out
 
 
 class Posterior(NamedTuple):
@@ -257,14 +312,17 @@ class ExpectationMaximization:
     ) -> None:
         self._source = source
         self._constrained = constrained
-        weights = (
-            np.ones(source.n_rows) if sample_weight is None else np.array(sample_weight, float)
-        )
-        self._total_weight = float(weights.sum())
+        without = np.empty(0, dtype=np.int64) if constrained is None else constrained.rows
         if constrained is not None:
             self._constrained_rows = as_rows(source.take(constrained.rows))
-            weights[constrained.rows] = 0.0  # their statistics are added by themselves
-        self._weights = weights
+        # The statistics of constrained rows are added by themselves.
+        if sample_weight is None:
+            self._total_weight = float(source.n_rows)
+            self._weights: Any = OnesExcept(without)
+        else:
+            self._weights = np.array(sample_weight, float)
+            self._total_weight = float(self._weights.sum())
+            self._weights[without] = 0.0
 
     def e_step(self, parameters: Parameters, before: Expectation | None = None) -> Expectation:
         """Return the objective and the sums for the m-step."""
@@ -306,19 +364,21 @@ class _MixtureEStep:
     """E-step of a block: likelihood and statistics."""
 
     def __init__(self, components: Components, log_weights: Array) -> None:
-        self.components = components
+        self.components = prepared(components)
         self.log_weights = log_weights
 
     def __call__(self, block: Any, weights: Array) -> tuple[tuple[Any, ...], tuple[()]]:
         likelihood = 0.0
         sums: list[Array] | None = None
-        for start, stop in feature_tiles(self.components, block):
-            rows, of_rows = _counted(block[start:stop], weights[start:stop])
-            features = self.components.features(rows)
-            joint = self.components.log_density(features)
-            joint += self.log_weights
-            likelihood += posterior_rows(joint, of_rows)
-            sums = _add(sums, self.components.statistics(features, joint))
+        with buffers() as memory:
+            components = in_buffers(self.components, memory)
+            for start, stop in feature_tiles(components, block):
+                rows, of_rows = _counted(block[start:stop], weights[start:stop])
+                features = components.features(rows)
+                joint = components.log_density(features)
+                joint += self.log_weights
+                likelihood += posterior_rows(joint, of_rows)
+                sums = _add(sums, components.statistics(features, joint))
         assert sums is not None
         return (likelihood, *sums), ()
 
@@ -330,24 +390,47 @@ class _BlockStatistics:
         self.components = components
 
     def __call__(self, block: Any, resp: Array) -> tuple[tuple[Any, ...], tuple[()]]:
-        return _known_sums(self.components, block, lambda rows: resp[rows]), ()
+        return _known_sums(self.components, block, lambda rows, _: resp[rows]), ()
+
+
+class _ClusterStatistics:
+    """Statistics of a block whose rows belong to clusters."""
+
+    def __init__(self, components: Components) -> None:
+        self.components = components
+
+    def __call__(
+        self, block: Any, labels: Array, weights: Array
+    ) -> tuple[tuple[Any, ...], tuple[()]]:
+        k = self.components.n_components
+
+        def one_hot(rows: slice, memory: Buffers) -> Array:
+            resp = memory.array("responsibilities", (rows.stop - rows.start, k))
+            resp.fill(0.0)
+            resp[np.arange(len(resp)), labels[rows]] = weights[rows]
+            return resp
+
+        return _known_sums(self.components, block, one_hot), ()
 
 
 def _known_sums(
-    components: Components, block: Any, resp_of: Callable[[slice], Array]
+    components: Components, block: Any, resp_of: Callable[[slice, Buffers], Array]
 ) -> tuple[Array, ...]:
     """Statistics of a block, tile by tile, with the responsibilities of some of its rows."""
     sums: list[Array] | None = None
-    for start, stop in feature_tiles(components, block):
-        features = components.features(block[start:stop])
-        sums = _add(sums, components.statistics(features, resp_of(slice(start, stop))))
+    with buffers() as memory:
+        own = in_buffers(components, memory)
+        for start, stop in feature_tiles(components, block):
+            features = own.features(block[start:stop])
+            resp = resp_of(slice(start, stop), memory)
+            sums = _add(sums, own.statistics(features, resp))
     return tuple(sums or ())
 
 
 def _add(sums: list[Array] | None, more: Statistics) -> list[Array]:
     """Add statistics to those before, in place."""
-    if sums is None:
-        return [np.asarray(total, dtype=np.float64) for total in more]
+    if sums is None:  # copies: the statistics may be in buffers
+        return [np.array(total, dtype=np.float64) for total in more]
     for total, one in zip(sums, more, strict=True):
         total += one
     return sums
@@ -477,20 +560,37 @@ def em(
     )
 
 
+class _OfJoint:
+    """A function of the log-joints of a block, tile by tile."""
+
+    def __init__(self, components: Components, log_weights: Array | float, finish: Any) -> None:
+        self.components = prepared(components)
+        self.log_weights = log_weights
+        self.finish = finish
+
+    def __call__(self, block: Any) -> tuple[tuple[()], tuple[Array]]:
+        found: Array | None = None
+        with buffers() as memory:
+            components = in_buffers(self.components, memory)
+            for start, stop in feature_tiles(components, block):
+                joint = components.log_density(components.features(block[start:stop]))
+                joint += self.log_weights
+                piece = self.finish(joint)
+                if found is None:
+                    found = np.empty((block.shape[0], *piece.shape[1:]), dtype=piece.dtype)
+                found[start:stop] = piece
+        assert found is not None
+        return (), (found,)
+
+
 def log_joint_blocks(
     source: RowSource, components: Components, log_weights: Array | float, finish: Any
 ) -> Any:
-    """Map ``finish(log_joint)`` over the rows, ``log_joint`` of shape (b, k); it gives rows."""
+    """Map ``finish(log_joint)`` over the rows, ``log_joint`` of shape (b, k); it gives rows.
 
-    def work(block: Any) -> tuple[tuple[()], tuple[Array, ...]]:
-        pieces = []
-        for start, stop in feature_tiles(components, block):
-            joint = components.log_density(components.features(block[start:stop]))
-            joint += log_weights
-            pieces.append(finish(joint))
-        return (), (np.concatenate(pieces),)
-
-    return source.map_reduce(work)[1][0]
+    ``finish`` may change the log-joints in place.
+    """
+    return source.map_reduce(_OfJoint(components, log_weights, finish))[1][0]
 
 
 def components_of_clusters(
@@ -500,18 +600,9 @@ def components_of_clusters(
     sample_weight: Array | None = None,
 ) -> Parameters:
     """One m-step: components and mixing weights of given clusters of the rows."""
-    weights = np.ones(source.n_rows) if sample_weight is None else np.asarray(sample_weight, float)
-    k = components.n_components
-
-    def add(block: Any, labels: Array, w: Array) -> tuple[tuple[Any, ...], tuple[()]]:
-        def one_hot(rows: slice) -> Array:
-            resp = np.zeros((rows.stop - rows.start, k))
-            resp[np.arange(len(resp)), labels[rows]] = w[rows]
-            return resp
-
-        return _known_sums(components, block, one_hot), ()
-
-    sums = source.map_reduce(add, aligned=(clusters, weights))[0]
+    weights: Any = EqualWeights(source) if sample_weight is None else sample_weight
+    work = _ClusterStatistics(prepared(components))
+    sums = source.map_reduce(work, aligned=(clusters, weights))[0]
     return Parameters(components.m_step(sums), normalized_log(sums[0]))
 
 

@@ -1,28 +1,21 @@
-"""Rows and a few centers: distances, nearest centers, and the sums that move the centers.
-
-A pass (:class:`DensePass`, :class:`SparsePass`, :class:`BoundedPass`) is a block function of
-:meth:`sidelight.engine.RowSource.map_reduce`, aligned with the positions of the rows, their weights
-and their labels before. It gives the sums of the offsets ``x - c`` by cluster, of weights, of
-squared offsets and of changed labels; and the labels.
-"""
+"""Rows and a few centers: distances, nearest centers, and the sums that move the centers."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from sidelight._fit.buffers import thread_buffers
 from sidelight._fit.tiles import TILE_ROWS, tiles
-from sidelight._kernels.cluster.bounds import find_doubtful, relabel
 from sidelight._kernels.cluster.icm import costs_and_nearest
 from sidelight._kernels.cluster.lloyd import CENTERS_AT_ONCE, add_offsets, add_sparse_rows, nearest
 from sidelight._typing import Array, IntArray
 from sidelight.engine import RowSource, as_rows
+from sidelight.engine.inner import largest_value, smaller_values
 
 #: With many centers tiles have fewer rows than usual, in steps of this many.
 TILE_STEP = 200
@@ -75,11 +68,8 @@ class CenterProducts:
     @property
     def scratch(self) -> Scratch:
         """Memory of this thread."""
-        scratch: Scratch | None = getattr(_threads, "scratch", None)
-        shape = (*self._shifted.shape, self.tile_rows, self.dtype)
-        if scratch is None or scratch.shape != shape:
-            scratch = _threads.scratch = Scratch(*shape)
-        return scratch
+        k, d = self._shifted.shape
+        return Scratch(k, d, self.tile_rows, self.dtype)
 
     def of(self, tile: Any, scratch: Scratch) -> Array:
         """Return the ``(k, m)`` products of the centers with ``m`` rows, in scratch memory."""
@@ -101,203 +91,24 @@ class CenterProducts:
 
 
 class Scratch:
-    """Memory that one thread writes over for every tile.
-
-    It stays for the next pass of the thread: the system takes longer to give half a megabyte than
-    a small table takes to fill it.
-    """
+    """Memory that one thread writes over for every tile."""
 
     def __init__(self, k: int, d: int, tile_rows: int, dtype: np.dtype[Any]) -> None:
-        self.shape = k, d, tile_rows, dtype
-        self.products = np.empty(k * tile_rows, dtype=dtype)
-        self.best = np.empty(tile_rows, dtype=dtype)
+        self._shape = tile_rows, d
+        self._memory = thread_buffers()
+        self.products = self._memory.array("products with centers", k * tile_rows, dtype)
+        self.best = self._memory.array("best products", tile_rows, dtype)
 
-    @cached_property
+    @property
     def rows(self) -> Array:
         """Room for the rows of a tile, where they have to be shifted."""
-        _, d, tile_rows, dtype = self.shape
-        return np.empty((tile_rows, d), dtype=dtype)
+        return self._memory.array("shifted rows", self._shape, self.products.dtype)
 
 
-_threads = threading.local()
+# ---------------------------------------------------------------------- sums that move the centers
 
 
-# ---------------------------------------------------------------------- one pass of Lloyd's loop
-
-Totals = tuple[Any, ...]
-
-
-class _Pass:
-    """A pass at fixed centers.
-
-    Parameters
-    ----------
-    centers : ndarray of shape (k, d)
-        The centers.
-    constrained : ndarray of int, shape (r,)
-        Positions of the rows whose labels are given, ascending.
-    fixed : ndarray of int32, shape (r,)
-        Labels of these rows; all other rows go to the nearest center.
-    products : CenterProducts, default=None
-        What decides which center is the nearest; squared Euclidean distance by default.
-    """
-
-    is_sparse = False
-
-    def __init__(
-        self,
-        centers: Array,
-        constrained: Array,
-        fixed: Array,
-        products: CenterProducts | None = None,
-    ) -> None:
-        self.centers = centers
-        self.products = products or CenterProducts(centers, is_sparse=self.is_sparse)
-        self._constrained = constrained
-        self._fixed = fixed
-
-    def _constrained_in(self, positions: range) -> tuple[Array, Array]:
-        """Constrained rows of a block, counted from its start, and their labels."""
-        if len(self._constrained) == 0:
-            return self._constrained, self._fixed
-        here = slice(*np.searchsorted(self._constrained, (positions.start, positions.stop)))
-        return self._constrained[here] - positions.start, self._fixed[here]
-
-
-class DensePass(_Pass):
-    """Rows in an array: a product with the centers, the nearest by it, then sums."""
-
-    def __call__(
-        self, block: Array, positions: range, weights: Array, before: Array
-    ) -> tuple[Totals, tuple[Array]]:
-        products, centers, scratch = self.products, self.centers, self.products.scratch
-        constrained, fixed = self._constrained_in(positions)
-        labels = np.empty(len(block), dtype=np.int32)
-        sums = _BlockSums(centers)
-        for tile in tiles(len(block), products.tile_rows):
-            rows, tile_labels = block[tile], labels[tile]
-            best = scratch.best[: len(rows)]
-            nearest(products.of(rows, scratch), products.half_norms, best, tile_labels)
-            _set_constrained(tile, constrained, fixed, labels)
-            add_offsets(rows, weights[tile], centers, tile_labels, *sums.arrays)
-        return (*sums.totals, np.count_nonzero(labels != before)), (labels,)
-
-
-class SparsePass(_Pass):
-    """CSR rows: added up where they are not zero, and the centers subtracted afterwards."""
-
-    is_sparse = True
-
-    def __call__(
-        self, block: Any, positions: range, weights: Array, before: Array
-    ) -> tuple[Totals, tuple[Array]]:
-        labels = np.empty(block.shape[0], dtype=np.int32)
-        self.products.nearest(block, labels)
-        constrained, fixed = self._constrained_in(positions)
-        labels[constrained] = fixed
-        sums = offset_sums(block, weights, self.centers, labels)
-        return (*sums, np.count_nonzero(labels != before)), (labels,)
-
-
-class BoundedPass(_Pass):
-    """A dense pass that skips rows whose nearest center cannot have changed (Hamerly 2010).
-
-    Every row carries a lower bound of its distance to all centers but its own (``-inf`` where
-    nothing is known): aligned behind the labels, and returned behind them. The labels are those
-    of :class:`DensePass`; bounds leave room for rounding.
-
-    Parameters
-    ----------
-    moves : ndarray of shape (k,)
-        How far every center has moved since the bounds were made.
-    """
-
-    #: Above this share of doubtful rows it is faster to look at the whole tile.
-    MOSTLY = 0.8
-
-    def __init__(
-        self,
-        centers: Array,
-        constrained: Array,
-        fixed: Array,
-        moves: npt.NDArray[np.float64],
-    ) -> None:
-        super().__init__(centers, constrained, fixed)
-        k, d = centers.shape
-        self._slack = float((16 + 4 * np.sqrt(d)) * np.finfo(centers.dtype).eps)
-        others = np.where(np.arange(k) == np.argmax(moves), np.sort(moves)[-2:][0], moves.max())
-        self._drop = (others * (1 + self._slack)).astype(centers.dtype)
-        self._reach = 2 * self.products.radius
-        self._everything = np.arange(self.products.tile_rows)
-
-    def __call__(
-        self, block: Array, positions: range, weights: Array, before: Array, bounds: Array
-    ) -> tuple[Totals, tuple[Array, Array]]:
-        constrained, fixed = self._constrained_in(positions)
-        labels, lower = before.copy(), bounds.copy()
-        sums = _BlockSums(self.centers)
-        size = self.products.tile_rows
-        memory = _BoundsMemory(size, self.centers)
-        for tile in tiles(len(block), size):
-            rows, tile_labels = block[tile], labels[tile]
-            self._label(rows, tile_labels, lower[tile], memory)
-            _set_constrained(tile, constrained, fixed, labels)
-            add_offsets(rows, weights[tile], self.centers, tile_labels, *sums.arrays)
-        return (*sums.totals, np.count_nonzero(labels != before)), (labels, lower)
-
-    def _label(self, rows: Array, labels: Array, lower: Array, memory: _BoundsMemory) -> None:
-        products, centers = self.products, self.centers
-        m = find_doubtful(rows, centers, labels, lower, self._drop, self._slack, memory.which)
-        if m == 0:
-            return
-        if m > self.MOSTLY * len(rows):
-            m, which, doubtful = len(rows), self._everything[: len(rows)], rows
-        else:
-            which = memory.which[:m]
-            doubtful = np.take(rows, which, axis=0, out=memory.rows[:m])
-        relabel(
-            doubtful,
-            which,
-            centers,
-            products.of(doubtful, products.scratch),
-            products.half_norms,
-            self._reach,
-            self._slack,
-            memory.best[:m],
-            memory.second[:m],
-            memory.labels[:m],
-            labels,
-            lower,
-        )
-
-
-def _set_constrained(tile: slice, constrained: Array, fixed: Array, labels: Array) -> None:
-    """Label the constrained rows of a tile; all counted from the start of the block."""
-    if len(constrained):
-        here = slice(*np.searchsorted(constrained, (tile.start, tile.stop)))
-        labels[constrained[here]] = fixed[here]
-
-
-def one_pass(
-    source: RowSource,
-    centers: Array,
-    constrained: Array,
-    fixed: Array,
-    *,
-    products: CenterProducts | None = None,
-) -> DensePass | SparsePass:
-    """Return the pass for these rows, dense or CSR."""
-    kind = SparsePass if source.is_sparse else DensePass
-    return kind(centers, constrained, fixed, products)
-
-
-def pass_arguments(source: RowSource, weights: Any, before: Array | None) -> tuple[Any, ...]:
-    """Return what a pass is aligned with; labels before are -1 at first."""
-    labels = np.broadcast_to(np.int32(-1), source.n_rows) if before is None else before
-    return range(source.n_rows), weights, labels
-
-
-class _BlockSums:
+class BlockSums:
     """Sums over a block in float64, and scratch memory for those over a tile."""
 
     def __init__(self, centers: Array) -> None:
@@ -316,7 +127,7 @@ def offset_sums(
     centers = centers.astype(np.float64)
     labels = labels.astype(np.int32, copy=False)
     if not sparse.issparse(rows):
-        added = _BlockSums(centers)
+        added = BlockSums(centers)
         add_offsets(rows.astype(np.float64), weights, centers, labels, *added.arrays)
         return added.totals
     sums, sizes, squares = np.zeros(centers.shape), np.zeros(len(centers)), np.zeros(1)
@@ -324,16 +135,6 @@ def offset_sums(
     # Σ w‖x - c‖² = Σ w‖x‖² - 2 Σ c·(w x) + Σ w‖c‖²
     squares += sizes @ np.einsum("ij,ij->i", centers, centers) - 2 * np.sum(centers * sums)
     return sums - sizes[:, None] * centers, sizes, squares
-
-
-class _BoundsMemory:
-    """Scratch memory for the doubtful rows of a tile."""
-
-    def __init__(self, tile_rows: int, centers: Array) -> None:
-        self.which = np.empty(tile_rows, dtype=np.int64)
-        self.rows = np.empty((tile_rows, centers.shape[1]), dtype=centers.dtype)
-        self.best, self.second = np.empty((2, tile_rows), dtype=centers.dtype)
-        self.labels = np.empty(tile_rows, dtype=np.int32)
 
 
 # ---------------------------------------------------------------------- distances of all rows
@@ -358,17 +159,21 @@ def nearest_by_products(source: RowSource, products: CenterProducts) -> Array:
 def map_tiles(
     source: RowSource,
     function: Callable[..., Array],
-    *aligned: Array,
+    *aligned: Any,
     dtype: npt.DTypeLike = np.float64,
 ) -> Array:
     """Return ``function(rows, *aligned)`` of all rows, tile by tile: a number or a row for each."""
 
     def work(block: Any, *slices: Array) -> tuple[tuple[()], tuple[Array]]:
-        pieces = [
-            function(block[tile], *(piece[tile] for piece in slices)).astype(dtype, copy=False)
-            for tile in tiles(block.shape[0])
-        ]
-        return (), (pieces[0] if len(pieces) == 1 else np.concatenate(pieces),)
+        n, found = block.shape[0], np.empty(0, dtype=dtype)
+        for tile in tiles(n):
+            piece = function(block[tile], *(values[tile] for values in slices))
+            if len(piece) == n:
+                return (), (piece.astype(dtype, copy=False),)
+            if tile.start == 0:
+                found = np.empty((n, *piece.shape[1:]), dtype=dtype)
+            found[tile] = piece
+        return (), (found,)
 
     return source.map_reduce(work, aligned=aligned)[1][0]
 
@@ -393,13 +198,15 @@ def squared_center_distances(rows: Any, centers: Array) -> Array:
     return without_noise(scale - 2 * (rows @ points.T), scale)
 
 
-def labeled_distances(source: RowSource, centers: Array, labels: Array) -> Array:
-    """Return ``‖x_i - c_{l_i}‖²`` of every row, in the type of the rows."""
+def labeled_distances(
+    source: RowSource, centers: Array, labels: Array, *, dtype: npt.DTypeLike | None = None
+) -> Array:
+    """Return ``‖x_i - c_{l_i}‖²`` of every row, in the type of the rows or as ``dtype``."""
     return map_tiles(
         source,
         lambda rows, labels: squared_distances(rows, centers[labels]),
         labels,
-        dtype=source.dtype,
+        dtype=source.dtype if dtype is None else dtype,
     )
 
 
@@ -457,15 +264,19 @@ def farthest_rows(
     chosen: list[int] = []
     free = costs.copy()
     free[np.asarray(last, dtype=np.int64)] = 0
-    if not np.any(free > 0):
+    if not len(free):
+        return np.array(chosen, dtype=np.int64)
+    largest, row = largest_value(free)
+    if not largest > 0:
         free = costs.copy()
-    while len(chosen) < n and len(free):
-        row = int(np.argmax(free))
-        if free[row] <= 0:
-            break
+        largest, row = largest_value(free)
+    while largest > 0:
         chosen.append(row)
-        free = np.minimum(free, measure(row))
+        if len(chosen) == n:
+            break
+        free = smaller_values(free, measure(row))
         free[row] = 0
+        largest, row = largest_value(free)
     return np.array(chosen, dtype=np.int64)
 
 

@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.alternation import Alternation, alternate
 from sidelight._fit.checks import check_weights
+from sidelight._fit.few_rows import FewRows
 from sidelight._fit.lowest import is_lower
 from sidelight._fit.moments import moments
 from sidelight._fit.parameters import (
@@ -41,21 +42,22 @@ from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import setting, worded
 from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
+from sidelight.base.inner import by_rows
 from sidelight.cluster._core._distances import (
-    BoundedPass,
     center_distances,
     dense_rows,
     distances_to,
     farthest_rows,
     labeled_distances,
+    map_tiles,
     nearest_centers,
-    one_pass,
-    pass_arguments,
+    squared_distances,
 )
+from sidelight.cluster._core._passes import BoundedPass, LabelsOfFew, one_pass, pass_arguments
 from sidelight.cluster._core._starts import initial_centers
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.engine.inner import one_thread_blas
+from sidelight.engine.inner import count_codes, one_thread_blas, total_of
 from sidelight.tags import SOFT_TAGS
 
 Project = Callable[[Array, Array], Array]
@@ -265,7 +267,7 @@ def lloyd(
         result = run(centers, 0)
     # Empty clusters get a constrained row as center, as long as that lowers the objective.
     while constrained is not None and not result.interrupted and result.n_iter < max_iter:
-        empty = np.flatnonzero(np.bincount(result.labels, minlength=len(centers)) == 0)
+        empty = np.flatnonzero(count_codes(result.labels, len(centers)) == 0)
         points = constrained.farthest(result.centers, len(empty))
         if len(points) == 0:
             break
@@ -305,6 +307,19 @@ def _squared_move(old: Array, new: Array) -> float:
 
 
 @dataclass(frozen=True)
+class _Moved:
+    """Labels of the constrained rows: that of the nearest center, and that of their own."""
+
+    nearest: Array
+    labels: Array
+
+    def more_changed(self, before: _Moved) -> int:
+        """Return how many more labels than nearest centers of these rows have changed."""
+        own = np.count_nonzero(self.labels != before.labels)
+        return int(own - np.count_nonzero(self.nearest != before.nearest))
+
+
+@dataclass(frozen=True)
 class _PassSums:
     """Sums of offsets ``x - μ`` and of weights by cluster; labels and bounds of the pass."""
 
@@ -312,6 +327,7 @@ class _PassSums:
     sizes: Array
     nearest: Array
     bounds: Array | None
+    moved: _Moved | None
 
 
 class _LloydStep:
@@ -349,23 +365,25 @@ class _LloydStep:
             relabeled = constrained.relabel(centers)
         fixed = np.ascontiguousarray(relabeled.labels, dtype=np.int32)
         totals, (nearest, *bounds) = self._pass(centers, before, fixed)
-        offsets, sizes, squares, changed = totals
-        labels, n_changed = nearest, int(changed)
+        offsets, sizes, squares, changed, *held = totals
+        labels, n_changed, moved = nearest, int(changed), None
         if constrained is not None and self.begin_nearest:
-            labels, rows = nearest.copy(), self.constrained_rows
-            relabeled = constrained.relabel(centers, nearest[rows])
-            labels[rows] = relabeled.labels
+            (nearest_held,) = held
+            relabeled = constrained.relabel(centers, nearest_held)
+            labels = nearest.copy()
+            labels[self.constrained_rows] = relabeled.labels
             for total, correction in zip(totals, relabeled.corrections, strict=False):
                 total += correction
-            known = -1 if before is None else before.labels
-            n_changed = int(np.count_nonzero(labels != known))
+            moved = _Moved(nearest_held, relabeled.labels)
+            if before is not None:
+                n_changed += moved.more_changed(before.statistics.moved)
         return Labeling(
             parameters=centers,
             labels=labels,
             inertia=float(squares[0]),
             penalty=float(relabeled.penalty),
             n_changed=n_changed,
-            statistics=_PassSums(offsets, sizes, nearest, bounds[0] if bounds else None),
+            statistics=_PassSums(offsets, sizes, nearest, bounds[0] if bounds else None, moved),
             unit=self.unit,
         )
 
@@ -374,16 +392,17 @@ class _LloydStep:
     ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         source, constrained = self.source, self.fixed_rows
         known = None if before is None else before.statistics.nearest
-        aligned = pass_arguments(source, self.weights, known)
-        if before is None or not self._bounds_pay(centers, before):
-            return source.map_reduce(one_pass(source, centers, constrained, fixed), aligned=aligned)
-        moves = np.linalg.norm((centers - before.parameters).astype(np.float64), axis=1)
-        bounds = before.statistics.bounds
-        if bounds is None:
-            bounds = np.broadcast_to(np.asarray(-np.inf, dtype=source.dtype), source.n_rows)
-        return source.map_reduce(
-            BoundedPass(centers, constrained, fixed, moves), aligned=(*aligned, bounds)
-        )
+        aligned = pass_arguments(source, constrained, fixed, self.weights, known)
+        work: Any = one_pass(source, centers)
+        if before is not None and self._bounds_pay(centers, before):
+            moves = np.linalg.norm((centers - before.parameters).astype(np.float64), axis=1)
+            bounds = before.statistics.bounds
+            if bounds is None:
+                bounds = np.broadcast_to(np.asarray(-np.inf, dtype=source.dtype), source.n_rows)
+            work, aligned = BoundedPass(centers, moves), (*aligned, bounds)
+        if self.begin_nearest:
+            work, aligned = LabelsOfFew(work), (FewRows(self.constrained_rows), *aligned)
+        return source.map_reduce(work, aligned=aligned)
 
     def _bounds_pay(self, centers: Array, before: Labeling[Array]) -> bool:
         n_rows = self.source.n_rows
@@ -410,10 +429,15 @@ class _LloydStep:
 
     def _farthest_rows(self, now: Labeling[Array], n: int) -> Array:
         """Rows for empty clusters, fewer where none is left."""
-        distances = labeled_distances(self.source, now.parameters, now.labels)
+        centers = now.parameters
+
+        def measure(rows: Any, labels: Array, weights: Array) -> Array:
+            return squared_distances(rows, centers[labels]) * (weights > 0)
+
+        distances = map_tiles(
+            self.source, measure, now.labels, self.weights, dtype=self.source.dtype
+        )
         distances[self.constrained_rows] = 0  # constraints may hold these where they are
-        if self.sample_weight is not None:
-            distances[self.sample_weight == 0] = 0
         return farthest_points(self.source, distances, n)
 
 
@@ -437,8 +461,9 @@ class _CentersBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer)
 
     _common_parameters: ClassVar[Mapping[str, str]] = {
         "n_clusters": "Number of clusters ``k``.",
-        "init": "Initial centers: greedy D² sampling, rows far from each other, random rows, or an "
-        "array of shape (n_clusters, n_features).",
+        "init": "Initial centers: greedy D² sampling, D² sampling of many rows a pass, rows far "
+        "from each other, random rows, or an array of shape (n_clusters, n_features). "
+        '``"auto"`` is ``"k-means||"`` from 1,000,000 rows on, and ``"k-means++"`` below.',
         "tol": "Stop when the squared move of the centers is at most ``tol`` times the mean "
         "variance of the features. Unchanged labels always stop the loop.",
     }
@@ -470,7 +495,7 @@ class _CentersBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer)
         self.converged_ = result.converged
         self._compare_with(constraints)
         self._n_features_out = len(result.centers)
-        n_found = len(np.unique(result.labels))
+        n_found = int(np.count_nonzero(self.cluster_sizes_))
         if n_found < len(result.centers):
             warn(
                 f"Number of distinct clusters ({n_found}) found smaller than "
@@ -536,15 +561,20 @@ class _CentersBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer)
             The larger the better.
         """
         check_is_fitted(self)
-        source = self._validate_rows(X, reset=False)
-        weights = check_weights(sample_weight, source, X)
-        costs = self._predicted_costs(source)
-        return -float(np.sum(costs if weights is None else costs * weights))
+        costs = by_rows(self, "_costs", X)
+        if sample_weight is None:
+            return -total_of(costs)
+        source = X if isinstance(X, RowSource) else self._validate_rows(X, reset=False)
+        return -total_of(costs, check_weights(sample_weight, source, X))
+
+    def _costs(self, X: Any) -> Array:
+        return self._predicted_costs(self._validate_rows(X, reset=False))
 
     def _predicted_costs(self, source: RowSource) -> Array:
         """Costs of the rows in their predicted clusters, in float64."""
-        labels = nearest_centers(source, self.cluster_centers_)
-        return labeled_distances(source, self.cluster_centers_, labels).astype(np.float64)
+        centers = self.cluster_centers_
+        labels = nearest_centers(source, centers)
+        return labeled_distances(source, centers, labels, dtype=np.float64)
 
 
 @estimator
@@ -552,7 +582,7 @@ class _KMeansBase(_CentersBase):
     """Clusters with a center each, from initial centers that differ between restarts."""
 
     _: KW_ONLY
-    init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++"
+    init: Literal["auto", "k-means++", "k-means||", "farthest-first", "random"] | ArrayLike = "auto"
     n_init: Restarts = 5
 
     @property
@@ -567,7 +597,9 @@ class _KMeansBase(_CentersBase):
 
     def _start(self, source: RowSource, rng: np.random.RandomState, weights: Array | None) -> Array:
         """Return initial centers, see :func:`initial_centers`."""
-        return initial_centers(source, self.n_clusters, self.init, rng, sample_weight=weights)
+        return initial_centers(
+            source, self.n_clusters, self.init, rng, sample_weight=weights, project=self._project
+        )
 
 
 class _WeightedRowsMixin(Clusterer):

@@ -16,6 +16,10 @@ from sidelight._typing import Array
 from sidelight.cluster.balanced._competition import ClusterSums, Stream, WinnerRule, add_up_clusters
 from sidelight.cluster.directional._directions import onto_sphere
 from sidelight.engine import RowSource
+from sidelight.engine.inner import count_changes, map_values
+
+#: Odd numbers whose bits look random.
+MIXERS = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB], dtype=np.uint64)
 
 #: Rows that are taken from a shuffled table at a time.
 CHUNK_ROWS = 2000
@@ -184,18 +188,34 @@ class Cycles:
 
     def __call__(self, before: CompetitionPass, now: CompetitionPass, history: list[float]) -> bool:
         """Whether the passes have ended."""
-        self._seen[hash(before.labels.tobytes())] = before.stream.counts
+        self._seen[_fingerprint(before.labels)] = before.stream.counts
         n_rows = len(now.labels)
-        n_changed = int(np.count_nonzero(now.labels != before.labels))
+        n_changed = count_changes(now.labels, before.labels)
         converged = n_changed <= self.tol * n_rows and now.counts_near(
             before.stream.counts, max(0.1, self.tol * n_rows)
         )
-        again = self._seen.get(hash(now.labels.tobytes()))
+        again = self._seen.get(_fingerprint(now.labels))
         if n_changed > 0 and again is not None and now.counts_near(again, 0.5):
             # Been here before: a few rows between two clusters, or whole clusters.
             self.oscillates = n_changed > self.NOTABLE * n_rows
             return True
         return converged
+
+
+def _fingerprint(labels: Array) -> int:
+    """Return a number that differs between any two labelings, but for a chance of 2⁻⁶⁴."""
+    return int(map_values(_mixed, labels, range(len(labels)))[0][0][0])
+
+
+def _mixed(labels: Array, positions: range) -> tuple[tuple[Array], tuple[()]]:
+    """Sum over the rows, modulo 2⁶⁴, of a mixture of position and label (as in splitmix64)."""
+    places = np.arange(positions.start, positions.stop, dtype=np.uint64)
+    mixed = places * MIXERS[0] + labels.astype(np.uint64) * MIXERS[1]
+    for shift, factor in zip((30, 27), MIXERS[1:], strict=True):
+        mixed ^= mixed >> np.uint64(shift)
+        mixed *= factor
+    mixed ^= mixed >> np.uint64(31)
+    return (mixed.sum(keepdims=True).view(np.int64),), ()
 
 
 def feed(stream: Stream, source: RowSource, rule: WinnerRule, order: Array | None = None) -> Array:

@@ -19,12 +19,13 @@ maximize the concave dual
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from sidelight._fit.tiles import tiles
+from sidelight._fit.tiles import EqualWeights, tiles
 from sidelight._typing import Array
-from sidelight.engine import RowSource, as_rows
+from sidelight.engine.inner import map_values
 
 #: Sums over the rows are right when they are off by this share at most.
 TOLERANCE = 1e-9
@@ -92,13 +93,13 @@ def balance(
     Parameters
     ----------
     costs : ndarray of shape (n, k)
-        Cost of every row in every cluster.
+        Cost of every row in every cluster; values beside partitions stay there.
     shares : ndarray of shape (k,)
         ``π``: positive, with sum 1.
     temperature : float
         ``T`` above 0, in the units of the costs.
     weights : ndarray of shape (n,), default=None
-        Weights of the rows.
+        Weights of the rows; 1 by default.
     start : ndarray of shape (k,), default=None
         Multipliers of a similar problem.
     """
@@ -143,11 +144,14 @@ class _Dual:
     def __init__(
         self, costs: Array, shares: Array, temperature: float, weights: Array | None
     ) -> None:
-        self.rows: RowSource = as_rows(costs)
+        self.costs = costs
         self.shares = shares
         self.temperature = temperature
-        self.weights = np.ones(len(costs)) if weights is None else weights.astype(np.float64)
-        self.mass = float(self.weights.sum())
+        self.weights: Any = EqualWeights(costs)
+        self.mass = float(len(costs))
+        if weights is not None:
+            self.weights = weights.astype(np.float64)
+            self.mass = float(self.weights.sum())
         self.goal = self.mass * shares
 
     def off(self, place: _Place) -> float:
@@ -160,16 +164,17 @@ class _Dual:
         A common constant of the multipliers changes nothing; taken off, they are unique.
         """
         point = point - self.shares @ point
+        shares, temperature = self.shares, self.temperature
 
         def add_up(costs: Array, weights: Array) -> tuple[tuple[Array, float], tuple[()]]:
             sums, logs = np.zeros(len(point)), 0.0
             for tile in tiles(len(costs)):
-                P, log_total = _memberships(costs[tile], point, self.shares, self.temperature)
+                P, log_total = _memberships(costs[tile], point, shares, temperature)
                 sums += weights[tile] @ P
                 logs += float(weights[tile] @ log_total)
             return (sums, logs), ()
 
-        (sums, logs), _ = self.rows.map_reduce(add_up, aligned=(self.weights,))
+        (sums, logs), _ = map_values(add_up, self.costs, self.weights)
         return _Place(point, float(self.goal @ point - self.temperature * logs), sums)
 
     def sweep(self, place: _Place) -> _Place:
@@ -184,15 +189,16 @@ class _Dual:
         Between groups of rows that lie far apart the dual is all but straight, and the step would
         be endless: no direction of curvature goes farther than ``reach`` temperatures.
         """
+        point, shares, temperature = place.point, self.shares, self.temperature
 
         def add_up(costs: Array, weights: Array) -> tuple[tuple[Array], tuple[()]]:
-            products = np.zeros((len(self.shares),) * 2)
+            products = np.zeros((len(shares),) * 2)
             for tile in tiles(len(costs)):
-                P = memberships(costs[tile], place.point, self.shares, self.temperature)
+                P = memberships(costs[tile], point, shares, temperature)
                 products += P.T @ (weights[tile, None] * P)
             return (products,), ()
 
-        (products,), _ = self.rows.map_reduce(add_up, aligned=(self.weights,))
+        (products,), _ = map_values(add_up, self.costs, self.weights)
         slope = self.goal - place.sums
         bend, directions = np.linalg.eigh((np.diag(place.sums) - products) / self.temperature)
         slopes = directions.T @ slope

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -14,12 +14,14 @@ from sidelight._fit.parameters import ArrayLike, FinitePositive, estimator
 from sidelight._fit.tiles import EqualWeights, tiles
 from sidelight._typing import Array
 from sidelight._warn import warn
+from sidelight.cluster._core._distances import map_tiles
 from sidelight.cluster._core._lloyd import LloydResult, Project, _WeightedRowsMixin
 from sidelight.cluster.balanced._base import _BalancedBase
 from sidelight.cluster.balanced._sinkhorn import Balance, balance, memberships
-from sidelight.cluster.directional._directions import Geometry, row_costs
+from sidelight.cluster.directional._directions import Geometry, TileCosts, row_costs
 from sidelight.constraints import Constraints
-from sidelight.engine import RowSource, as_rows
+from sidelight.engine import RowSource
+from sidelight.engine.inner import map_values
 from sidelight.exceptions import SidelightError
 from sidelight.tags import MethodTags
 
@@ -133,7 +135,8 @@ class SoftBalancedKMeans(_WeightedRowsMixin, _BalancedBase):
         self._shares_ = shares
         self.memberships_ = self._memberships(source)
         if not best.balance.balanced:
-            off = np.max(np.abs(self.memberships_.sum(axis=0) / source.n_rows - shares))
+            sums = best.balance.sums
+            off = np.max(np.abs(sums / sums.sum() - shares))
             warn(
                 f"The sums of the memberships are off by up to {off:.1e} of the rows; a higher "
                 "temperature is easier to balance, and SizeConstrainedKMeans is the limit of low "
@@ -144,7 +147,8 @@ class SoftBalancedKMeans(_WeightedRowsMixin, _BalancedBase):
 
     def _sized_labels(self, source: RowSource) -> Array:
         """Take the clusters of largest membership, at the multipliers of the fit."""
-        return np.argmax(self._memberships(source), axis=1).astype(np.int32)
+        (labels,) = map_values(_largest, self._memberships(source))[1]
+        return cast(Array, labels)
 
     def _shares(self) -> Array:
         """Read the target sizes as shares of the rows."""
@@ -220,17 +224,15 @@ class SoftBalancedKMeans(_WeightedRowsMixin, _BalancedBase):
 
     def _memberships(self, source: RowSource) -> Array:
         """Return the memberships of rows, in their element type."""
-        costs = as_rows(row_costs(source, self.cluster_centers_, self.metric))
+        dtype = source.dtype
+        costs_of = TileCosts(self.cluster_centers_, self.metric, dtype)
+        share = self.cluster_prices_, self._shares_, self.temperature_
+        return map_tiles(source, lambda rows: memberships(costs_of(rows), *share), dtype=dtype)
 
-        def share_out(costs: Array) -> tuple[tuple[()], tuple[Array]]:
-            found = np.empty(costs.shape, dtype=source.dtype)
-            for tile in tiles(len(costs)):
-                found[tile] = memberships(
-                    costs[tile], self.cluster_prices_, self._shares_, self.temperature_
-                )
-            return (), (found,)
 
-        return costs.map_reduce(share_out)[1][0]
+def _largest(memberships: Array) -> tuple[tuple[()], tuple[Array]]:
+    """Clusters of largest membership, as a block function."""
+    return (), (np.argmax(memberships, axis=1).astype(np.int32),)
 
 
 @dataclass(frozen=True)
@@ -284,15 +286,16 @@ class _SoftBalanceProblem:
         """Return the means of the rows by their memberships, as directions if they are such."""
         centers = now.parameters.centers.astype(np.float64)
         middle = np.zeros(centers.shape[1]) if self.source.is_sparse else centers.mean(axis=0)
-        near = middle.astype(self.source.dtype)
+        near, is_sparse = middle.astype(self.source.dtype), self.source.is_sparse
+        share = self._shared_out(now)
 
         def add_up(
             block: Any, costs: Array, weights: Array
         ) -> tuple[tuple[Array, Array], tuple[()]]:
             sums, mass = np.zeros(centers.shape), np.zeros(len(centers))
             for tile in tiles(len(costs)):
-                P = self._memberships(now, costs[tile]) * weights[tile, None]
-                rows = block[tile] if self.source.is_sparse else block[tile] - near
+                P = memberships(costs[tile], *share) * weights[tile, None]
+                rows = block[tile] if is_sparse else block[tile] - near
                 sums += (rows.T @ P.astype(rows.dtype)).T
                 mass += P.sum(axis=0)
             return (sums, mass), ()
@@ -306,19 +309,20 @@ class _SoftBalanceProblem:
 
     def labels(self, now: _Balanced) -> tuple[Array, float]:
         """Return the clusters of largest membership, and the sum of the expected costs."""
+        share = self._shared_out(now)
 
         def choose(costs: Array, weights: Array) -> tuple[tuple[float], tuple[Array]]:
             labels, inertia = np.empty(len(costs), dtype=np.int32), 0.0
             for tile in tiles(len(costs)):
-                P = self._memberships(now, costs[tile])
+                P = memberships(costs[tile], *share)
                 labels[tile] = np.argmax(P, axis=1)
                 inertia += float(weights[tile] @ np.einsum("ij,ij->i", P, costs[tile]))
             return (inertia,), (labels,)
 
-        rows = as_rows(now.costs)
-        weights = EqualWeights(rows) if self.weights is None else self.weights
-        (inertia,), (labels,) = rows.map_reduce(choose, aligned=(weights,))
+        weights = EqualWeights(now.costs) if self.weights is None else self.weights
+        (inertia,), (labels,) = map_values(choose, now.costs, weights)
         return labels, float(inertia)
 
-    def _memberships(self, now: _Balanced, costs: Array) -> Array:
-        return memberships(costs, now.balance.multipliers, self.shares, now.temperature)
+    def _shared_out(self, now: _Balanced) -> tuple[Array, Array, float]:
+        """What memberships depend on besides the costs."""
+        return now.balance.multipliers, self.shares, now.temperature

@@ -8,13 +8,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sidelight._fit.tiles import tiles
 from sidelight._fit.views import UnitRows, divide_rows, row_lengths
 from sidelight._typing import Array
-from sidelight.cluster._core._distances import squared_center_distances
+from sidelight.cluster._core._distances import map_tiles, squared_center_distances
 from sidelight.cluster._core._lloyd import LloydResult, Project, _KMeansBase
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
+from sidelight.engine.inner import map_values
 from sidelight.exceptions import SidelightError
 
 #: Squared distances and means, or 1 minus the cosine and mean directions.
@@ -38,15 +38,23 @@ def row_costs(source: RowSource, centers: Array, geometry: str) -> Array:
 
     The squared distance; for directions half of it, which is 1 minus the cosine of unit vectors.
     """
-    half = 0.5 if geometry == "cosine" else 1.0
+    return map_tiles(source, TileCosts(centers, geometry, source.dtype), dtype=source.dtype)
 
-    def measure(block: Any) -> tuple[tuple[()], tuple[Array]]:
-        costs = np.empty((block.shape[0], len(centers)), dtype=source.dtype)
-        for tile in tiles(len(costs)):
-            costs[tile] = half * squared_center_distances(block[tile], centers)
-        return (), (costs,)
 
-    return source.map_reduce(measure)[1][0]
+def _half(values: Array) -> tuple[tuple[()], tuple[Array]]:
+    return (), (values / 2,)
+
+
+class TileCosts:
+    """Costs of the rows of a tile at every center, see :func:`row_costs`."""
+
+    def __init__(self, centers: Array, geometry: str, dtype: np.dtype[Any]) -> None:
+        self._centers, self._dtype = centers, dtype
+        self._half = 0.5 if geometry == "cosine" else 1.0
+
+    def __call__(self, rows: Any) -> Array:
+        """Return the costs, in the type of the rows of the table."""
+        return (self._half * squared_center_distances(rows, self._centers)).astype(self._dtype)
 
 
 class _DirectionsBase(_KMeansBase):
@@ -111,4 +119,4 @@ class _DirectionsBase(_KMeansBase):
 
     def _predicted_costs(self, source: RowSource) -> Array:
         squared = super()._predicted_costs(source)
-        return squared / 2 if self.metric == "cosine" else squared
+        return squared if self.metric != "cosine" else map_values(_half, squared)[1][0]

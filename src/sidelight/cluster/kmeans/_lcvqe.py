@@ -12,13 +12,9 @@ from sidelight._fit.moments import moments
 from sidelight._fit.parameters import Count, estimator
 from sidelight._fit.tiles import EqualWeights
 from sidelight._typing import Array
-from sidelight.cluster._core._distances import (
-    labeled_distances,
-    one_pass,
-    pass_arguments,
-    squared_center_distances,
-)
+from sidelight.cluster._core._distances import labeled_distances, squared_center_distances
 from sidelight.cluster._core._lloyd import Labeling, farthest_points
+from sidelight.cluster._core._passes import one_pass, pass_arguments
 from sidelight.cluster.pairs._penalties import Penalties, _MovingPricesBase
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -139,12 +135,10 @@ class LCVQEProblem:
         priced = self._priced(squared, away)
         last = None if before is None else before.statistics.nodes
         nodes = priced.relabel(squared / 2, last, random_state)
-        label = one_pass(source, centers, pairs.rows, nodes[: len(pairs.rows)].astype(np.int32))
+        fixed, known = nodes[: len(pairs.rows)], None if before is None else before.labels
         (offsets, sizes, squares, n_changed), (labels,) = source.map_reduce(
-            label,
-            aligned=pass_arguments(
-                source, self._weights, None if before is None else before.labels
-            ),
+            one_pass(source, centers),
+            aligned=pass_arguments(source, pairs.rows, fixed, self._weights, known),
         )
         inertia = float(squares[0])
         objective = inertia / 2 + priced.pair_total(nodes) + priced.anchor_total(nodes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +11,9 @@ import numpy as np
 
 from sidelight._fit.tiles import EqualWeights, tiles
 from sidelight._typing import Array
-from sidelight.cluster._core._distances import dense_rows, farthest_rows, pass_arguments
+from sidelight.cluster._core._distances import dense_rows, farthest_rows
 from sidelight.cluster._core._lloyd import Labeling
+from sidelight.cluster._core._passes import BlockLabels, pass_arguments
 from sidelight.cluster.metric_kmeans._divergences import (
     Divergence,
     DivergenceDistances,
@@ -26,6 +29,7 @@ from sidelight.cluster.metric_kmeans._feature_weights import (
 from sidelight.cluster.pairs._penalties import Penalties
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
+from sidelight.engine.inner import largest_value, map_values
 
 
 @dataclass(frozen=True)
@@ -116,12 +120,12 @@ class DivergenceProblem:
         priced = pairs.with_prices(
             pairs.must_link_weight * apart, pairs.cannot_link_weight * together
         )
-        cost = self._divergence.costs(self._points, parameters.centers, weights)
+        cost = self._divergence.costs_at(parameters.centers, weights)(self._points)
         last = None if before is None else before.statistics.nodes
         nodes = priced.relabel(cost, last, random_state)
         (sums, sizes, total, n_changed), labels = self._pass(
             parameters,
-            nodes[: len(pairs.rows)].astype(np.int32),
+            nodes[: len(pairs.rows)],
             None if before is None else before.labels,
         )
         return Labeling(
@@ -136,29 +140,10 @@ class DivergenceProblem:
     def _pass(
         self, parameters: WeightedCenters, fixed: Array, before: Array | None
     ) -> tuple[tuple[Array, ...], Array]:
-        source, divergence, constrained = self._source, self._divergence, self.pairs.rows
-        centers, weights = parameters.centers, parameters.weights
-
-        def label(
-            block: Any, positions: range, _: Array, before: Array
-        ) -> tuple[tuple[Any, ...], Any]:
-            here = slice(*np.searchsorted(constrained, (positions.start, positions.stop)))
-            given = np.full(len(positions), -1, dtype=np.int32)
-            given[constrained[here] - positions.start] = fixed[here]
-            labels = np.empty(len(positions), dtype=np.int32)
-            sums, total = np.zeros(centers.shape), 0.0
-            for tile in tiles(len(labels)):
-                rows = block[tile].astype(np.float64, copy=False)
-                costs = divergence.costs(rows, centers, weights)
-                labels[tile] = np.where(given[tile] < 0, costs.argmin(axis=1), given[tile])
-                total += float(costs[np.arange(len(costs)), labels[tile]].sum(dtype=np.float64))
-                shares = divergence.shares(rows, weights)
-                add_weighted(divergence.offsets(rows), shares, labels[tile], sums)
-            sizes = np.bincount(labels, minlength=len(centers)).astype(np.float64)
-            return (sums, sizes, total, np.count_nonzero(labels != before)), (labels,)
-
-        aligned = pass_arguments(source, EqualWeights(source), before)
-        totals, (labels,) = source.map_reduce(label, aligned=aligned)
+        work = _DivergencePass(self._divergence, parameters)
+        weights = EqualWeights(self._source)
+        aligned = pass_arguments(self._source, self.pairs.rows, fixed, weights, before)
+        totals, (labels,) = self._source.map_reduce(work, aligned=aligned)
         return totals, labels
 
     def update(self, now: Labeling[WeightedCenters]) -> WeightedCenters:
@@ -197,7 +182,55 @@ class DivergenceProblem:
         distances = DivergenceDistances(divergence, now.parameters.centers, weights)
         costs = distances.labeled(source, now.labels)
         # Rounding of rows at centers; that of CSR rows, which are not shifted, is in units of 1.
-        size = max(float(costs.max()), 1.0) if source.is_sparse else float(costs.max())
-        costs[costs <= 1e-12 * size] = 0
+        size = largest_value(costs)[0]
+        least = 1e-12 * (max(size, 1.0) if source.is_sparse else size)
+
+        def without_rounding(costs: Array) -> tuple[tuple[()], tuple[Array]]:
+            return (), (np.where(costs <= least, 0, costs),)
+
+        (costs,) = map_values(without_rounding, costs)[1]
         chosen = farthest_rows(costs, n, measure, last=self.pairs.linked_rows)
         return dense_rows(source, chosen).astype(np.float64)
+
+
+class _DivergencePass:
+    """Label rows by their divergences from centers, and add up what moves the centers."""
+
+    again_from = (0,)
+
+    def __init__(self, divergence: Divergence, parameters: WeightedCenters) -> None:
+        self._divergence = divergence
+        self._centers, self._weights = parameters.centers, parameters.weights
+        self._costs = divergence.costs_at(parameters.centers, parameters.weights)
+
+    def __call__(
+        self, block: Any, fixed: BlockLabels, _: Array, before: Array
+    ) -> tuple[tuple[Any, ...], tuple[Array]]:
+        divergence, weights = self._divergence, self._weights
+        labels = np.empty(len(before), dtype=np.int32)
+        sums, total = np.zeros(self._centers.shape), 0.0
+        for tile, rows, costs in self._labeled(block, fixed, labels):
+            total += float(costs[np.arange(len(costs)), labels[tile]].sum(dtype=np.float64))
+            shares = divergence.shares(rows, weights)
+            add_weighted(divergence.offsets(rows), shares, labels[tile], sums)
+        sizes = np.bincount(labels, minlength=len(self._centers)).astype(np.float64)
+        return (sums, sizes, total, np.count_nonzero(labels != before)), (labels,)
+
+    def rows_again(self, block: Any, fixed: BlockLabels) -> tuple[Array]:
+        """Return the labels of a block."""
+        labels = np.empty(block.shape[0], dtype=np.int32)
+        deque(self._labeled(block, fixed, labels), maxlen=0)
+        return (labels,)
+
+    def _labeled(
+        self, block: Any, fixed: BlockLabels, labels: Array
+    ) -> Iterator[tuple[slice, Any, Array]]:
+        """Label the rows, tile by tile; yield the tile, its rows in float64 and their costs."""
+        places, given = fixed
+        own = np.full(len(labels), -1, dtype=np.int32)
+        own[places] = given
+        for tile in tiles(len(labels)):
+            rows = block[tile].astype(np.float64, copy=False)
+            costs = self._costs(rows)
+            labels[tile] = np.where(own[tile] < 0, costs.argmin(axis=1), own[tile])
+            yield tile, rows, costs

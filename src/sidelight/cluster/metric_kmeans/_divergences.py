@@ -22,26 +22,32 @@ left of 16 digits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 
-from sidelight._fit.views import NameRows, UnitRows
+from sidelight._fit.views import NOWHERE, NameRows, UnitRows
 from sidelight._kernels.cluster.divergence import i_divergences
 from sidelight._typing import Array
 from sidelight.cluster._core._distances import (
+    dense_rows,
     map_tiles,
     squared_center_distances,
     without_noise,
 )
 from sidelight.cluster.directional._directions import onto_sphere
-from sidelight.engine import RowSource
+from sidelight.engine import Minimum, RowSource
 from sidelight.exceptions import SidelightError
 
 #: Centers of counts are not below this: a row may have a word that its cluster has not.
 FLOOR = 1e-12
+
+
+#: Divergences of rows from fixed centers.
+Costs = Callable[[Any], Array]
 
 
 class Divergence(Protocol):
@@ -50,8 +56,11 @@ class Divergence(Protocol):
     def prepare(self, source: RowSource, name_rows: NameRows | None) -> RowSource:
         """Check the rows, and give them as the divergence reads them."""
 
-    def costs(self, rows: Any, centers: Array, weights: Array) -> Array:
-        """Return ``D`` of all rows and centers, shape (m, k)."""
+    def costs_at(self, centers: Array, weights: Array) -> Costs:
+        """Return what gives ``D`` of rows and these centers, shape (m, k).
+
+        What follows from centers and weights alone is computed here, once for all rows.
+        """
 
     def shares(self, rows: Any, weights: Array) -> Array:
         """Return what each row counts in the sum that gives its center."""
@@ -70,15 +79,20 @@ class Cosine:
         """Divide the rows by their lengths, which do not matter; a row of zeros is an error."""
         return UnitRows(source, name_rows)
 
-    def costs(self, rows: Any, centers: Array, weights: Array) -> Array:
-        """Return ``1 - cos_A`` of all rows and centers."""
+    def costs_at(self, centers: Array, weights: Array) -> Costs:
+        """Return what gives ``1 - cos_A`` of rows and these centers."""
         roots = np.sqrt(weights)
         units = roots * centers / np.sqrt(weighted_squares(centers, weights))[:, None]
-        shares = self.shares(rows, weights)
-        if not sparse.issparse(rows):
-            return squared_center_distances(rows * (shares[:, None] * roots), units) / 2
-        cosines = np.asarray(rows @ (roots * units).T) * shares[:, None]
-        return np.maximum(1 - cosines, 0)
+        columns = (roots * units).T
+
+        def costs(rows: Any) -> Array:
+            shares = self.shares(rows, weights)
+            if not sparse.issparse(rows):
+                return squared_center_distances(rows * (shares[:, None] * roots), units) / 2
+            cosines = np.asarray(rows @ columns) * shares[:, None]
+            return np.maximum(1 - cosines, 0)
+
+        return costs
 
     def shares(self, rows: Any, weights: Array) -> Array:
         """Return ``1 / ‖x‖_A``."""
@@ -109,19 +123,14 @@ class KullbackLeibler:
     def prepare(self, source: RowSource, name_rows: NameRows | None) -> RowSource:
         """Check that no value is negative."""
 
-        def lowest(block: Any) -> tuple[tuple[Array], tuple[Array]]:
-            low = block.min(axis=1)
-            low = low.toarray() if sparse.issparse(low) else low
-            total = np.asarray(block.sum(axis=0, dtype=np.float64)).ravel()
-            return (total,), (np.asarray(low).ravel(),)
-
-        (total,), (low,) = source.map_reduce(lowest)
-        bad = np.flatnonzero(low < 0)
-        if len(bad):
-            name = f"row {bad[0]}" if name_rows is None else name_rows(bad[:1])[0]
-            more = f" (and {len(bad) - 1} more rows have some)" if len(bad) > 1 else ""
+        positions = range(source.n_rows)
+        (total, n_bad, first), _ = source.map_reduce(_negative_rows, aligned=(positions,))
+        if n_bad > 0:
+            low = dense_rows(source, first).min()
+            name = f"row {first[0]}" if name_rows is None else name_rows(first)[0]
+            more = f" (and {n_bad - 1} more rows have some)" if n_bad > 1 else ""
             raise SidelightError(
-                f"{name[0].upper()}{name[1:]} has the negative value {low[bad[0]]:g}{more}, and "
+                f"{name[0].upper()}{name[1:]} has the negative value {low:g}{more}, and "
                 "divergence='kl' is for counts and frequencies: shift or drop such features, or "
                 "use divergence='euclidean'."
             )
@@ -129,19 +138,23 @@ class KullbackLeibler:
             self.origin = np.maximum(total / source.n_rows, FLOOR)
         return source
 
-    def costs(self, rows: Any, centers: Array, weights: Array) -> Array:
-        """Return the I-divergences of all rows and centers."""
+    def costs_at(self, centers: Array, weights: Array) -> Costs:
+        """Return what gives the I-divergences of rows and these centers."""
         floored = np.maximum(centers.astype(np.float64), FLOOR)
-        if sparse.issparse(rows):
-            own = np.asarray(entropies(rows) @ weights).ravel()
-            crossed = np.asarray(rows @ (weights * np.log(floored)).T)
-            return np.maximum(own[:, None] - crossed + floored @ weights, 0)
         middle = floored.mean(axis=0)
-        own = entry_divergences(rows, middle[None]) @ weights
+        sums, logs = floored @ weights, (weights * np.log(floored)).T
         away = entry_divergences(np.broadcast_to(middle, floored.shape), floored) @ weights
-        scale = own[:, None] + away
-        crossed = (rows - middle) @ (weights * log_ratio(floored, middle)).T
-        return without_noise(scale - crossed, scale)
+        ratios = (weights * log_ratio(floored, middle)).T
+
+        def costs(rows: Any) -> Array:
+            if sparse.issparse(rows):
+                own = np.asarray(entropies(rows) @ weights).ravel()
+                return np.maximum(own[:, None] - np.asarray(rows @ logs) + sums, 0)
+            own = entry_divergences(rows, middle[None]) @ weights
+            scale = own[:, None] + away
+            return without_noise(scale - (rows - middle) @ ratios, scale)
+
+        return costs
 
     def offsets(self, rows: Any) -> Any:
         """Return what is added up of rows."""
@@ -159,6 +172,16 @@ class KullbackLeibler:
         if self.origin is not None:
             means[filled] += self.origin
         return np.maximum(means, FLOOR)
+
+
+def _negative_rows(block: Any, positions: range) -> tuple[tuple[Array, int, Minimum], tuple[()]]:
+    """Sum of the rows; number of rows with negative values, and the position of the first."""
+    low = block.min(axis=1)
+    low = low.toarray() if sparse.issparse(low) else low
+    bad = np.flatnonzero(np.asarray(low).ravel() < 0)
+    first = positions.start + bad[0] if len(bad) else NOWHERE
+    total = np.asarray(block.sum(axis=0, dtype=np.float64)).ravel()
+    return (total, len(bad), Minimum([first])), ()
 
 
 def weighted_squares(rows: Any, weights: Array) -> Array:
@@ -236,22 +259,26 @@ class DivergenceDistances:
 
     def labels(self, source: RowSource) -> Array:
         """Return the center of the least divergence of every row (int32)."""
-        return map_tiles(source, lambda rows: self._of(rows).argmin(axis=1), dtype=np.int32)
+        costs = self._costs()
+        return map_tiles(source, lambda rows: costs(rows).argmin(axis=1), dtype=np.int32)
 
     def all(self, source: RowSource) -> Array:
         """Return the divergences of all rows from all centers in the type of the rows."""
-        return map_tiles(source, lambda rows: np.maximum(self._of(rows), 0), dtype=source.dtype)
+        costs = self._costs()
+        return map_tiles(source, lambda rows: np.maximum(costs(rows), 0), dtype=source.dtype)
 
     def costs(self, source: RowSource) -> Array:
         """Return the least divergence of every row (float64)."""
-        return map_tiles(source, lambda rows: self._of(rows).min(axis=1))
+        costs = self._costs()
+        return map_tiles(source, lambda rows: costs(rows).min(axis=1))
 
     def labeled(self, source: RowSource, labels: Array) -> Array:
         """Return the divergence of every row from the center of its label (float64)."""
+        costs = self._costs()
         return map_tiles(
-            source, lambda rows, labels: self._of(rows)[np.arange(len(labels)), labels], labels
+            source, lambda rows, labels: costs(rows)[np.arange(len(labels)), labels], labels
         )
 
-    def _of(self, rows: Any) -> Array:
-        rows = rows.astype(np.float64, copy=False)
-        return self.divergence.costs(rows, self.centers, self.weights)
+    def _costs(self) -> Costs:
+        costs = self.divergence.costs_at(self.centers, self.weights)
+        return lambda rows: costs(rows.astype(np.float64, copy=False))

@@ -35,7 +35,8 @@ from sidelight.cluster.metric_kmeans._divergences import (
     mean_divergences,
     weighted_squares,
 )
-from sidelight.engine import RowSource
+from sidelight.engine import RowSource, Top
+from sidelight.engine.inner import total_of
 
 #: Share of the divergence of all rows that the prior of directions counts.
 COSINE_SHARE = 0.1
@@ -107,7 +108,7 @@ class CountWeightStep:
         self._must = mean_divergences(*(points[end] for end in must_link.T))
         self._cannot = mean_divergences(*(points[end] for end in cannot_link.T))
 
-        def add(block: Any) -> tuple[tuple[Array, Array], tuple[Array]]:
+        def add(block: Any, positions: range) -> tuple[tuple[Array, Array, Top], tuple[()]]:
             own, total = np.zeros(d), np.zeros(d)
             lengths = np.empty(block.shape[0])
             for tile in tiles(len(lengths)):
@@ -116,15 +117,16 @@ class CountWeightStep:
                 own += np.asarray(terms.sum(axis=0)).ravel()
                 total += np.asarray(divergence.offsets(rows).sum(axis=0)).ravel()
                 lengths[tile] = np.asarray(rows.sum(axis=1)).ravel()
-            return (own, total), (lengths,)
+            return (own, total, Top(lengths, positions, 2)), ()
 
-        (self._own, total), (lengths,) = source.map_reduce(add)
+        positions = range(source.n_rows)
+        (self._own, total, (longest, _)), _ = source.map_reduce(add, aligned=(positions,))
         ends = feature_ranges(source)
         # φ is convex: in a box it is largest between two opposite corners, feature by feature.
         self._room = mean_divergences(*(end.astype(np.float64) for end in ends))
         bound = float(self._room.sum())
         # Rows without a common word are Σ (x + z) log 2 apart.
-        self.largest = min(float(np.sort(lengths)[-2:].sum() * np.log(2)), bound)
+        self.largest = min(float(longest.sum() * np.log(2)), bound)
         self._scale = self.largest / bound if bound > 0 else 1.0
         everything = total[None], np.array([source.n_rows])
         mean = divergence.center(*everything, np.ones(d), np.zeros((1, d)))
@@ -266,13 +268,15 @@ class DirectionWeightStep:
     def _row_sums(self, weights: Array, units: Array, labels: Array) -> tuple[Any, ...]:
         """``Σ x/‖x‖_A``, ``Σ cos x²/‖x‖²_A``, ``Σ cos`` by cluster, and ``Σ (1 - cos)``."""
 
+        costs_of = Cosine().costs_at(units, weights)
+
         def add(block: Any, labels: Array) -> tuple[tuple[Any, ...], tuple[()]]:
             sums, squares = np.zeros(units.shape), np.zeros(units.shape[1])
             cosines, total = np.zeros(len(units)), 0.0
             for tile in tiles(block.shape[0]):
                 rows, label = block[tile].astype(np.float64), labels[tile]
                 shares = Cosine().shares(rows, weights)
-                costs = Cosine().costs(rows, units, weights)[np.arange(len(label)), label]
+                costs = costs_of(rows)[np.arange(len(label)), label]
                 cos = 1 - costs
                 total += float(costs.sum())
                 add_weighted(rows, shares, label, sums)
@@ -290,7 +294,7 @@ def _away_from(source: RowSource, total: Array) -> float:
     if length < source.n_rows / 2:
         return source.n_rows - length
     center = total[None] / length
-    return float(DivergenceDistances(Cosine(), center, np.ones(len(total))).costs(source).sum())
+    return total_of(DivergenceDistances(Cosine(), center, np.ones(len(total))).costs(source))
 
 
 def _steepest(slope: Array) -> float:

@@ -16,8 +16,9 @@ updated. A linear upper bound keeps the metric step exact:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -34,11 +35,11 @@ from sidelight.cluster._core._distances import (
     dense_rows,
     map_tiles,
     nearest_by_products,
-    one_pass,
-    pass_arguments,
     without_noise,
 )
+from sidelight.cluster._core._passes import one_pass, pass_arguments
 from sidelight.engine import RowSource
+from sidelight.engine.inner import largest_value, map_values, rows_where
 
 #: Jumps to the farthest row of the farthest row.
 JUMPS = 3
@@ -123,36 +124,58 @@ class Metrics:
         return np.broadcast_to(per_metric, shape) if self.is_shared else per_metric
 
 
+class CenterSquares:
+    """Squared distances of rows to centers in their metrics.
+
+    What follows from centers and metrics alone, such as the factors of the matrices, is computed
+    here, once for all blocks of rows.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (k, d)
+        The centers.
+    metrics : Metrics
+        Metrics of the clusters, or of all of them.
+    """
+
+    def __init__(self, centers: Array, metrics: Metrics) -> None:
+        self._centers = centers.astype(np.float64)
+        self._middle = self._centers.mean(axis=0)
+        self._is_full, self._is_shared = metrics.is_full, metrics.is_shared
+        self._metrics = np.linalg.cholesky(metrics.values) if metrics.is_full else metrics.values
+
+    def __call__(self, rows: Any) -> FloatArray:
+        """Return ``‖x - μ_h‖²_{A_h}`` of all rows and centers, shape (m, k)."""
+        return self._in_matrices(dense(rows)) if self._is_full else self._weighted(rows)
+
+    def _weighted(self, rows: Any) -> FloatArray:
+        centers, weights = self._centers, np.broadcast_to(self._metrics, self._centers.shape)
+        if sparse.issparse(rows):
+            rows, squares = rows.astype(np.float64), rows.multiply(rows)
+        else:
+            rows, centers = rows - self._middle, centers - self._middle
+            squares = rows * rows
+        center_norms = np.einsum("ij,ij,ij->i", centers, weights, centers)
+        scale = np.asarray(squares @ weights.T) + center_norms
+        return without_noise(scale - 2 * np.asarray(rows @ (weights * centers).T), scale)
+
+    def _in_matrices(self, points: Array) -> FloatArray:
+        if self._is_shared:
+            factor = self._metrics[0]
+            stretched = (points - self._middle) @ factor
+            ends = (self._centers - self._middle) @ factor
+            scale = np.einsum("ij,ij->i", stretched, stretched)[:, None] + np.sum(ends**2, axis=1)
+            return without_noise(scale - 2 * stretched @ ends.T, scale)
+        squared = np.empty((len(points), len(self._centers)))
+        for h, (center, factor) in enumerate(zip(self._centers, self._metrics, strict=True)):
+            stretched = (points - center) @ factor
+            squared[:, h] = np.einsum("ij,ij->i", stretched, stretched)
+        return squared
+
+
 def squared_to_centers(rows: Any, centers: Array, metrics: Metrics) -> FloatArray:
     """Return ``‖x - μ_h‖²_{A_h}`` of all rows and centers, shape (m, k)."""
-    centers = centers.astype(np.float64)
-    if metrics.is_full:
-        return _squared_full(rows, centers, metrics)
-    weights = np.broadcast_to(metrics.values, centers.shape)
-    if sparse.issparse(rows):
-        rows, squares = rows.astype(np.float64), rows.multiply(rows)
-    else:
-        middle = centers.mean(axis=0)
-        rows, centers = rows - middle, centers - middle
-        squares = rows * rows
-    center_norms = np.einsum("ij,ij,ij->i", centers, weights, centers)
-    scale = np.asarray(squares @ weights.T) + center_norms
-    return without_noise(scale - 2 * np.asarray(rows @ (weights * centers).T), scale)
-
-
-def _squared_full(rows: Any, centers: Array, metrics: Metrics) -> FloatArray:
-    points = dense(rows)
-    squared = np.empty((len(points), len(centers)))
-    if metrics.is_shared:
-        middle = centers.mean(axis=0)
-        factor = np.linalg.cholesky(metrics.values[0])
-        stretched, ends = (points - middle) @ factor, (centers - middle) @ factor
-        scale = np.einsum("ij,ij->i", stretched, stretched)[:, None] + np.sum(ends**2, axis=1)
-        return without_noise(scale - 2 * stretched @ ends.T, scale)
-    for h, (center, matrix) in enumerate(zip(centers, metrics.values, strict=True)):
-        stretched = (points - center) @ np.linalg.cholesky(matrix)
-        squared[:, h] = np.einsum("ij,ij->i", stretched, stretched)
-    return squared
+    return CenterSquares(centers, metrics)(rows)
 
 
 class MetricProducts(CenterProducts):
@@ -164,9 +187,10 @@ class MetricProducts(CenterProducts):
 
     def __init__(self, centers: Array, metrics: Metrics, *, is_sparse: bool = False) -> None:
         super().__init__(centers, is_sparse=is_sparse)
-        self._metrics = metrics
+        self._squares: CenterSquares | None = None
         k = len(centers)
         if not metrics.is_shared:
+            self._squares = CenterSquares(centers, metrics)
             self.half_norms[:k] = -metrics.rewards / 2
             return
         points = centers.astype(np.float64)
@@ -183,8 +207,8 @@ class MetricProducts(CenterProducts):
         """Return what to subtract from ``half_norms``, ``(k, m)``."""
         m, k = tile.shape[0], len(self.centers)
         products = scratch.products[: len(self.half_norms) * m].reshape(-1, m)
-        if not self._metrics.is_shared:
-            products[:k] = -squared_to_centers(tile, self.centers, self._metrics).T / 2
+        if self._squares is not None:
+            products[:k] = -self._squares(tile).T / 2
             products[k:] = 0
         elif self._middle is None:
             products[:] = (tile @ self._images.T).T
@@ -243,19 +267,33 @@ def metric_pass(
     the scatter of every cluster around its center. ``fixed`` are labels of the ``constrained``
     rows.
     """
-    products = MetricProducts(centers, metrics, is_sparse=source.is_sparse)
-    label = one_pass(source, centers, constrained, fixed.astype(np.int32), products=products)
-
-    def work(block: Any, positions: range, *aligned: Array) -> tuple[tuple[Any, ...], Any]:
-        (offsets, sizes, _, n_changed), (labels,) = label(block, positions, *aligned)
-        if metrics.is_shared:
-            return (offsets, sizes, n_changed), (labels,)
-        scatters = _scatters(block, centers, labels, offsets, sizes, full=metrics.is_full)
-        return (offsets, sizes, n_changed, scatters), (labels,)
-
-    aligned = pass_arguments(source, EqualWeights(source), before)
+    work = _MetricPass(source, centers, metrics)
+    aligned = pass_arguments(source, constrained, fixed, EqualWeights(source), before)
     totals, (labels,) = source.map_reduce(work, aligned=aligned)
     return totals, labels
+
+
+class _MetricPass:
+    """The block function of :func:`metric_pass`."""
+
+    again_from = (0,)
+
+    def __init__(self, source: RowSource, centers: Array, metrics: Metrics) -> None:
+        products = MetricProducts(centers, metrics, is_sparse=source.is_sparse)
+        self._label = one_pass(source, centers, products=products)
+        self._centers = centers
+        self._is_shared, self._is_full = metrics.is_shared, metrics.is_full
+
+    def __call__(self, block: Any, *aligned: Any) -> tuple[tuple[Any, ...], Any]:
+        (offsets, sizes, _, n_changed), (labels,) = self._label(block, *aligned)
+        if self._is_shared:
+            return (offsets, sizes, n_changed), (labels,)
+        scatters = _scatters(block, self._centers, labels, offsets, sizes, full=self._is_full)
+        return (offsets, sizes, n_changed, scatters), (labels,)
+
+    def rows_again(self, block: Any, fixed: Any) -> tuple[Array, ...]:
+        """Return the labels of a block."""
+        return self._label.rows_again(block, fixed)
 
 
 def _scatters(
@@ -312,30 +350,39 @@ class MetricDistances:
 
     def all(self, source: RowSource) -> Array:
         """Return ``‖x - μ_h‖_{A_h}`` of all rows and centers in the type of the rows."""
-        return map_tiles(
-            source,
-            lambda rows: np.sqrt(squared_to_centers(rows, self.centers, self.metrics)),
-            dtype=source.dtype,
-        )
+        squares = CenterSquares(self.centers, self.metrics)
+        return map_tiles(source, lambda rows: np.sqrt(squares(rows)), dtype=source.dtype)
 
     def costs(self, source: RowSource) -> Array:
         """Return ``‖x - μ_h‖²_{A_h} - reward_h`` of every row at its label (float64)."""
         labels = self.labels(source)
         costs = labeled_costs(source, self.centers, self.metrics, labels)
-        return costs - self.metrics.of_clusters(self.metrics.rewards, len(self.centers))[labels]
+        rewards = self.metrics.of_clusters(self.metrics.rewards, len(self.centers))
+
+        def subtract(costs: Array, labels: Array) -> tuple[tuple[()], tuple[Array]]:
+            return (), (costs - rewards[labels],)
+
+        return cast(Array, map_values(subtract, costs, labels)[1][0])
 
 
 def squared_to_point(source: RowSource, point: Array, metrics: Metrics, g: int) -> Array:
     """Return ``‖x - p‖²_{A_g}`` of every row (float64)."""
+    return map_tiles(source, _to_point(point, metrics, g))
+
+
+def _to_point(point: Array, metrics: Metrics, g: int) -> Callable[[Any], Array]:
     metric = Metrics(metrics.values[g : g + 1], metrics.log_det[g : g + 1])
-    return map_tiles(source, lambda rows: squared_to_centers(rows, point[None], metric)[:, 0])
+    squares = CenterSquares(point[None], metric)
+    return lambda rows: squares(rows)[:, 0]
 
 
 def labeled_costs(source: RowSource, centers: Array, metrics: Metrics, labels: Array) -> Array:
     """Return ``‖x_i - μ_{l_i}‖²_{A_{l_i}}`` of every row (float64)."""
 
+    squares = CenterSquares(centers, metrics)
+
     def measure(rows: Any, labels: Array) -> Array:
-        return squared_to_centers(rows, centers, metrics)[np.arange(len(labels)), labels]
+        return squares(rows)[np.arange(len(labels)), labels]
 
     return map_tiles(source, measure, labels)
 
@@ -423,19 +470,18 @@ def farthest_pair(
     mean and D the distance that the jumps have reached.
     """
     radii = squared_to_point(source, mean, metrics, g)
-    one = int(np.argmax(radii))
+    radius, one = largest_value(radii)
     other, reached = one, 0.0
     for _ in range(JUMPS):
         point = dense_rows(source, [one])[0].astype(np.float64)
-        squared = squared_to_point(source, point, metrics, g)
-        farthest = int(np.argmax(squared))
-        if squared[farthest] <= reached:
+        squared, farthest = largest_value(squared_to_point(source, point, metrics, g))
+        if squared <= reached:
             break
-        other, one, reached = one, farthest, float(squared[farthest])
+        other, one, reached = one, farthest, squared
     if not exact:
         return one, other
-    lengths = np.sqrt(radii)
-    candidates = np.flatnonzero(lengths + lengths.max() >= np.sqrt(reached) * (1 - 1e-9))
+    longest, enough = np.sqrt(radius), np.sqrt(reached) * (1 - 1e-9)
+    candidates = rows_where(lambda radii: np.sqrt(radii) + longest >= enough, radii)
     return _exhaustive(source, candidates, metrics, g, (one, other), reached)
 
 
@@ -471,7 +517,7 @@ def bound_of_distances(source: RowSource, moments: Moments, ridge: Array, ranges
     """
     whitened = Metrics.inverse_of(moments.covariance + ridge, 1)
     if whitened.is_full:
-        radius = squared_to_point(source, moments.mean, whitened, 0).max()
+        radius = largest_value(squared_to_point(source, moments.mean, whitened, 0))[0]
         form = 4 * radius * (moments.covariance + ridge)
     else:
         form = ranges**2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -63,9 +64,18 @@ class _Geometry:
     def _weights(self) -> Any:
         return EqualWeights(self.source) if self.weights is None else self.weights
 
-    def _weigh(self, costs: Array, weights: Array) -> None:
-        if self.weights is not None:
-            costs *= weights[:, None].astype(costs.dtype, copy=False)
+    @property
+    def _weigh(self) -> Callable[[Array, Array], None]:
+        """What multiplies costs by the weights of their rows, in place."""
+        return _leave_alone if self.weights is None else _multiply_rows
+
+
+def _multiply_rows(costs: Array, weights: Array) -> None:
+    costs *= weights[:, None].astype(costs.dtype, copy=False)
+
+
+def _leave_alone(costs: Array, weights: Array) -> None:
+    pass
 
 
 class Squares(_Geometry):
@@ -91,28 +101,29 @@ class Squares(_Geometry):
         norms = constants.astype(self.source.dtype)
         factors = np.ascontiguousarray(-2 * away.T)
         n_columns = k if outlier_cost is None else k + 1
+        dtype, is_sparse, weigh = self.source.dtype, self.source.is_sparse, self._weigh
 
         def measure(block: Any, weights: Array) -> tuple[tuple[()], tuple[Array]]:
-            out = np.empty((block.shape[0], n_columns), dtype=self.source.dtype)
+            out = np.empty((block.shape[0], n_columns), dtype=dtype)
             for tile in tiles(len(out)):
                 rows, costs = block[tile], out[tile]
-                if shift and not self.source.is_sparse:
+                if shift and not is_sparse:
                     rows = rows - middle.astype(rows.dtype)
-                if n_columns == k and not self.source.is_sparse:
+                if n_columns == k and not is_sparse:
                     np.matmul(rows, factors, out=costs)
                 else:
                     costs[:, :k] = rows @ factors
                 costs[:, :k] += norms
                 if outlier_cost is not None:
                     costs[:, k] = outlier_cost - _squared_norms(rows)
-                self._weigh(costs, weights[tile])
+                weigh(costs, weights[tile])
             return (), (out,)
 
         return self.source.map_reduce(measure, aligned=(self._weights,))[1][0]
 
     def statistics(self, centers: Array, labels: Array, costs: Array) -> tuple[float, Statistics]:
         """Add up the squared offsets from the centers, the offsets themselves and the weights."""
-        k = len(centers)
+        k, is_sparse = len(centers), self.source.is_sparse
 
         def add_up(block: Any, weights: Array, labels: Array) -> tuple[tuple[Any, ...], tuple[()]]:
             inside = labels >= 0
@@ -120,7 +131,7 @@ class Squares(_Geometry):
                 block, weights, labels = block[inside], weights[inside], labels[inside]
             offsets, sizes, squares = np.zeros(centers.shape), np.zeros(k), np.zeros(1)
             totals = offsets, sizes, squares
-            if self.source.is_sparse:
+            if is_sparse:
                 add_sparse_rows(block.data, block.indices, block.indptr, weights, labels, *totals)
                 wide = centers.astype(np.float64)
                 squares += sizes @ np.einsum("ij,ij->i", wide, wide) - 2 * np.sum(wide * offsets)
@@ -144,9 +155,10 @@ class Squares(_Geometry):
 
     def distances(self, points: Array) -> Array:
         """Return squared distances."""
+        dtype = self.source.dtype
 
         def measure(block: Any) -> tuple[tuple[()], tuple[Array]]:
-            squared = np.empty((block.shape[0], len(points)), dtype=self.source.dtype)
+            squared = np.empty((block.shape[0], len(points)), dtype=dtype)
             for tile in tiles(len(squared)):
                 squared[tile] = squared_center_distances(block[tile], points)
             return (), (squared,)
@@ -159,25 +171,18 @@ class Manhattan(_Geometry):
 
     def costs(self, centers: Array, outlier_cost: float | None = None) -> Array:
         """Return ``w ‖x - c‖₁``."""
-        k = len(centers)
+        k, dtype, weigh = len(centers), self.source.dtype, self._weigh
 
         def measure(block: Any, weights: Array) -> tuple[tuple[()], tuple[Array]]:
             n_columns = k if outlier_cost is None else k + 1
-            out = np.empty((block.shape[0], n_columns), dtype=self.source.dtype)
-            self._measure(block, centers, out[:, :k])
+            out = np.empty((block.shape[0], n_columns), dtype=dtype)
+            _measure_manhattan(block, centers, out[:, :k])
             if outlier_cost is not None:
                 out[:, k] = outlier_cost
-            self._weigh(out, weights)
+            weigh(out, weights)
             return (), (out,)
 
         return self.source.map_reduce(measure, aligned=(self._weights,))[1][0]
-
-    def _measure(self, block: Any, points: Array, out: Array) -> None:
-        if self.source.is_sparse:
-            norms = np.abs(points).sum(axis=1, dtype=np.float64)
-            sparse_manhattan(block.data, block.indices, block.indptr, points, norms, out)
-        else:
-            manhattan(block, points, out)
 
     def statistics(self, centers: Array, labels: Array, costs: Array) -> tuple[float, Statistics]:
         """Add up the distances; medians need no sums."""
@@ -209,13 +214,22 @@ class Manhattan(_Geometry):
 
     def distances(self, points: Array) -> Array:
         """Return distances in the 1-norm."""
+        dtype = self.source.dtype
 
         def measure(block: Any) -> tuple[tuple[()], tuple[Array]]:
-            out = np.empty((block.shape[0], len(points)), dtype=self.source.dtype)
-            self._measure(block, points, out)
+            out = np.empty((block.shape[0], len(points)), dtype=dtype)
+            _measure_manhattan(block, points, out)
             return (), (out,)
 
         return self.source.map_reduce(measure)[1][0]
+
+
+def _measure_manhattan(block: Any, points: Array, out: Array) -> None:
+    if isinstance(block, np.ndarray):
+        manhattan(block, points, out)
+        return
+    norms = np.abs(points).sum(axis=1, dtype=np.float64)
+    sparse_manhattan(block.data, block.indices, block.indptr, points, norms, out)
 
 
 def reseed_empty(

@@ -306,6 +306,10 @@ class SizeConstrainedKMedians(_SizeConstrained):
 
     _geometry = Manhattan
 
+    _elsewhere = (
+        "SizeConstrainedKMeans has means in place of medians, and reads rows block by block."
+    )
+
     def __sidelight_tags__(self) -> MethodTags:
         return replace(
             super().__sidelight_tags__(),

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sidelight.engine._memory import ArrayRows
+from sidelight.engine._pieces import pieces_of
 from sidelight.engine._source import RowSource, floating_dtype
-from sidelight.engine.dask._engine import Collection, DaskEngine
+from sidelight.engine.dask._engine import Collection, DaskEngine, Files
 from sidelight.engine.partitioned._rows import PartitionedRows
 from sidelight.exceptions import SidelightError
 from sidelight.io.inner import sounds_like_ids
@@ -39,6 +40,27 @@ def rows_of_collection(X: Any, client: Client | None = None) -> RowSource:
         f"Rows are a dask.array of two dimensions or a dask.dataframe, not a "
         f"{kind.__module__}.{kind.__qualname__}{shape}."
     )
+
+
+def rows_of_files(source: RowSource, client: Client | None = None) -> RowSource:
+    """Return rows on disk as partitions that the workers read; as they are without a client.
+
+    Parameters
+    ----------
+    source : RowSource
+        Rows of files that all workers reach by the same path.
+    client : distributed.Client, default=None
+        The cluster; the active client by default, if there is one.
+    """
+    from distributed import default_client
+
+    if client is None:
+        try:
+            client = default_client()
+        except ValueError:
+            return source
+    pieces, names = pieces_of(source)
+    return PartitionedRows(DaskEngine(Files(pieces, names), client), ids=source.ids)
 
 
 def _partitions_of_array(X: Any) -> Collection:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -137,9 +137,8 @@ class _Beside:
 
         function = loads(work.function)
         aligned = [self._of(piece) for piece in work.aligned]
-        return self._rows.block_results(
-            _Again(function) if work.again else function, aligned=aligned
-        )
+        rows = self._rows if getattr(function, "needs_rows", True) else _Unread(self._rows)
+        return rows.block_results(_Again(function) if work.again else function, aligned=aligned)
 
     def _of(self, piece: Piece) -> Any:
         return piece.piece if isinstance(piece, Sent) else self._array(piece)
@@ -173,6 +172,28 @@ class _Beside:
                 raise _IsMissing
             found = self._kept[piece.key] = self._run(piece.origin).rows
         return found
+
+
+class _Unread(RowSource):
+    """Blocks without their rows, for functions of row values alone."""
+
+    def __init__(self, rows: RowSource) -> None:
+        self.n_rows, self.n_features = rows.shape
+        self.dtype = rows.dtype
+        self._blocks = rows.blocks
+
+    @property
+    def blocks(self) -> list[tuple[int, int]]:
+        """Those of the rows."""
+        return self._blocks
+
+    def take(self, rows: Any) -> Any:
+        """Raise: nothing is read."""
+        raise NotImplementedError
+
+    def read(self, task: tuple[int, ...]) -> Iterator[None]:
+        """Yield nothing for each block."""
+        yield from (None for _ in task)
 
 
 class _Again:

@@ -44,11 +44,16 @@ class PartitionedRows(RowSource):
     ----------
     engine : Engine
         Where the partitions live.
+    ids : ndarray of shape (n_rows,), default=None
+        Names of the rows; by default the partitions are asked, when somebody wants to know.
     """
 
     is_partitioned = True
+    _ids: Array | None
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, ids: Array | None = None) -> None:
+        if ids is not None:
+            self._ids = ids
         self.engine = engine
         self.max_parallel = max(1, engine.workers)
         self._passes = Passes(engine, list(engine.partitions()))
@@ -138,15 +143,11 @@ class PartitionedRows(RowSource):
     def ids(self) -> Array | None:  # type: ignore[override]
         """Names of the rows, or None; they are brought here when they are first asked for."""
         if not hasattr(self, "_ids"):
-            self._ids: Array | None = None
+            self._ids = None
             if self._facts[self._filled[0]].has_ids:
                 found = self._passes.ask(read_ids, dict.fromkeys(self._filled))
                 self._ids = join_ids([self._passes.names[n] for n in found], list(found.values()))
         return self._ids
-
-    @ids.setter
-    def ids(self, ids: Array | None) -> None:
-        self._ids = ids
 
     # ------------------------------------------------------------------ passes
 

@@ -192,7 +192,9 @@ class RowValues(OfRows, NDArrayOperatorsMixin):
 
 
 class _OnValues:
-    """A function of values as a block function, which has no use for the rows."""
+    """A function of values as a block function, for which no rows are read."""
+
+    needs_rows = False
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function

@@ -166,12 +166,13 @@ class AtlasEmbedding(Embedding):
         """
         check_is_fitted(self)
         places = check_coordinates(X, self.n_components, "X")
-        back = np.argsort(self._atlas.units.order)
-        inner = as_rows(self._atlas.to_search(places))
+        atlas = self._atlas
+        back = np.argsort(atlas.units.order)
+        inner = as_rows(atlas.to_search(places))
 
         def rows(covariance: bool) -> Array:
             def work(block: Array) -> tuple[tuple[()], tuple[Array]]:
-                return (), (self._atlas.rows_of(block, covariance=covariance),)
+                return (), (atlas.rows_of(block, covariance=covariance),)
 
             found: Array = inner.map_reduce(work)[1][0]
             return found.astype(self.means_.dtype)

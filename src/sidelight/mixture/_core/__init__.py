@@ -25,6 +25,7 @@ from sidelight._fit.em.loop import (
     EMResult,
     ExpectationMaximization,
     ExponentialFamily,
+    InBuffers,
     LabelledRows,
     Parameters,
     Posterior,
@@ -33,8 +34,11 @@ from sidelight._fit.em.loop import (
     components_of_clusters,
     em,
     feature_tiles,
+    in_buffers,
     log_joint_blocks,
     normalized_log,
+    prepared,
+    products,
 )
 from sidelight._fit.moments import data_moments, warn_of_large_reg_covar
 from sidelight.mixture._core._base import (
@@ -54,6 +58,7 @@ __all__ = [
     "EMResult",
     "ExpectationMaximization",
     "ExponentialFamily",
+    "InBuffers",
     "LabelledRows",
     "MixtureBase",
     "MultinomialComponents",
@@ -69,12 +74,15 @@ __all__ = [
     "data_moments",
     "em",
     "feature_tiles",
+    "in_buffers",
     "known_classes",
     "log_joint_blocks",
     "mdl",
     "mml",
     "most_probable",
     "normalized_log",
+    "prepared",
+    "products",
     "rough_clusters",
     "warn_of_large_reg_covar",
 ]

@@ -7,7 +7,6 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
-from scipy.special import logsumexp, softmax
 from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     DensityMixin,
@@ -25,6 +24,7 @@ from sidelight._fit.em.loop import (
     em,
     log_joint_blocks,
 )
+from sidelight._kernels.mixture.responsibilities import log_sums, posteriors
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import setting
@@ -210,7 +210,7 @@ class MixtureBase(
         """
         check_is_fitted(self)
         source = self._validate_rows(X, reset=False)
-        return self._map_joint(source, lambda joint: softmax(joint, axis=1).astype(source.dtype))
+        return self._map_joint(source, _Posteriors(source.dtype))
 
     def transform(self, X: Any) -> Array:
         """Return the responsibilities, as :meth:`predict_proba` does: new features of the rows.
@@ -242,7 +242,7 @@ class MixtureBase(
         """
         check_is_fitted(self)
         source = self._validate_rows(X, reset=False)
-        return self._map_joint(source, lambda joint: logsumexp(joint, axis=1))
+        return self._map_joint(source, log_density_of_rows)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the average log-density of the rows.
@@ -350,7 +350,27 @@ class MixtureBase(
         return int(self._components.n_parameters) + len(self._log_weights) - 1
 
 
+class _Posteriors:
+    """Responsibilities, in an element type."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self._dtype = dtype
+
+    def __call__(self, joint: Array) -> Array:
+        resp = np.empty(joint.shape, dtype=self._dtype)
+        posteriors(joint, resp)
+        return resp
+
+
+def log_density_of_rows(joint: Array) -> Array:
+    """``log p(x)`` from the log-joints of the components."""
+    densities = np.empty(len(joint))
+    log_sums(joint, densities)
+    return densities
+
+
 def most_probable(joint: Array) -> Array:
+    """Number of the component of the largest joint density."""
     return np.argmax(joint, axis=1).astype(np.int32)
 
 
@@ -376,7 +396,7 @@ def rough_clusters(
         clusters = model.labels_.copy()
         clusters[labels >= 0] = labels[labels >= 0]
         return clusters
-    init: Any = "random" if how == "random_from_data" else "k-means++"
+    init: Any = {"random_from_data": "random", "kmeans": "auto"}.get(how, how)
     model = KMeans(n_components, init=init, n_init=1, max_iter=max_iter, random_state=rng)
     clusters = model.fit(source, sample_weight=sample_weight).labels_
     return clusters

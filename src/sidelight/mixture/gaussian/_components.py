@@ -29,7 +29,7 @@ from sidelight._fit.parameters import (
     estimator,
     n_restarts,
 )
-from sidelight._kernels.mixture.responsibilities import product_columns
+from sidelight._kernels.mixture.responsibilities import product_columns, square_columns
 from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.mixture._core import (
@@ -154,16 +154,15 @@ class GaussianComponents(WithMeans, ExponentialFamily):
         rows = np.ascontiguousarray(block)
         n, d = rows.shape
         if self.is_local:
-            return rows - self.origin
+            return np.subtract(rows, self.origin, out=self.memory.array("features", (n, d)))
         if self.kind in ("full", "tied"):
-            features = np.empty((d * (d + 3) // 2, n))
+            features = self.memory.array("features", (d * (d + 3) // 2, n))
             product_columns(rows, self.origin, features)
-            return features.T
-        centered = rows - self.origin
-        squares = centered * centered
-        if self.kind == "spherical":
-            squares = squares.sum(axis=1, keepdims=True)
-        return np.hstack((centered, squares))
+        else:
+            n_squares = d if self.kind == "diag" else 1
+            features = self.memory.array("features", (d + n_squares, n))
+            square_columns(rows, self.origin, features)
+        return features.T
 
     @cached_property
     def log_normalizers(self) -> Array:
@@ -202,26 +201,39 @@ class GaussianComponents(WithMeans, ExponentialFamily):
 
     def log_density(self, features: Array) -> Array:
         """``log p(x_n | s)`` of every row and component."""
+        n, (k, d) = len(features), self.means.shape
         if self.is_local:
-            squares = local.squared_distances(features, self.means - self.origin, self)
-            return self.log_normalizers - 0.5 * squares
+            log_density = local.squared_distances(
+                features, self.means - self.origin, self, self.memory
+            )
+            log_density *= -0.5
+            log_density += self.log_normalizers
+            return log_density
         if self.kind == "tied":  # the quadratic part is the same for all components
-            d = self.means.shape[1]
             eta, offset = self.natural
-            log_density: Array = features[:, :d] @ eta[:d]
+            log_density = self.memory.array("densities", (n, k))
+            np.matmul(features[:, :d], eta[:d], out=log_density)
             log_density += offset
-            log_density += (features[:, d:] @ eta[d:, 0])[:, None]
+            quadratic = self.memory.array("quadratic", n)
+            log_density += np.matmul(features[:, d:], eta[d:, 0], out=quadratic)[:, None]
             return log_density
         return super().log_density(features)
+
+    def prepare(self) -> None:
+        """Compute factors and natural parameters, as far as densities need them."""
+        needed = ("precision_factors", "log_normalizers") if self.is_local else ("natural",)
+        for name in needed:
+            getattr(self, name)
 
     def statistics(self, features: Array, resp: Array) -> Statistics:
         """Sums of responsibilities, and of the rows and their products weighted by them."""
         if self.is_local:
-            return local.moments(features, resp, self.means - self.origin, self.kind)
+            return local.moments(features, resp, self.means - self.origin, self.kind, self.memory)
         if self.kind == "tied":
-            d = self.means.shape[1]
+            k, d = self.means.shape
             common = features[:, d:].T @ resp.sum(axis=1)
-            return resp.sum(axis=0), (features[:, :d].T @ resp).T, common
+            sums = np.matmul(features[:, :d].T, resp, out=self.memory.array("sums", (d, k)))
+            return resp.sum(axis=0), sums.T, common
         return super().statistics(features, resp)
 
     def m_step(self, statistics: Statistics) -> Self:

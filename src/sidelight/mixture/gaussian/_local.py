@@ -5,13 +5,16 @@ Precise however small a component is beside the data, and without all products o
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from scipy.linalg.blas import dtrmm
 from scipy.spatial.distance import cdist
 
+from sidelight._fit.buffers import Buffers, NewArrays
 from sidelight._typing import Array
+
+Memory: TypeAlias = Buffers | NewArrays
 
 #: Rows without responsibility are left out when they are more than this share.
 IDLE = 0.3
@@ -27,16 +30,21 @@ class Scales(Protocol):
     def precision_factors(self) -> Array: ...
 
 
-def squared_distances(rows: Array, means: Array, scales: Scales) -> Array:
+def squared_distances(rows: Array, means: Array, scales: Scales, memory: Memory) -> Array:
     """``(x - μ_s)ᵀ Σ_s⁻¹ (x - μ_s)`` of every row and component."""
     factors = scales.precision_factors
+    squares = memory.array("densities", (len(rows), len(means)))
+    offsets = memory.array("offsets", rows.shape)
     if scales.kind == "tied":
-        return cdist(whitened(rows.copy(), factors), means @ factors, "sqeuclidean")
-    squares = np.empty((len(rows), len(means)))
+        offsets[:] = rows
+        return cdist(whitened(offsets, factors), means @ factors, "sqeuclidean", out=squares)
     for s, mean in enumerate(means):
-        offsets = rows - mean
-        scaled = whitened(offsets, factors[s]) if scales.kind == "full" else offsets * factors[s]
-        squares[:, s] = np.einsum("nd,nd->n", scaled, scaled)
+        np.subtract(rows, mean, out=offsets)
+        if scales.kind == "full":
+            scaled = whitened(offsets, factors[s])
+        else:
+            scaled = np.multiply(offsets, factors[s], out=offsets)
+        np.einsum("nd,nd->n", scaled, scaled, out=squares[:, s])
     return squares
 
 
@@ -46,19 +54,24 @@ def whitened(rows: Array, factor: Array) -> Array:
     return product.T
 
 
-def moments(rows: Array, resp: Array, means: Array, kind: str) -> tuple[Array, Array, Array]:
+def moments(
+    rows: Array, resp: Array, means: Array, kind: str, memory: Memory
+) -> tuple[Array, Array, Array]:
     """Sums of responsibilities, of differences to the means, and of their products."""
     k, d = means.shape
-    first = np.empty((k, d))
-    second = np.empty((k, *{"full": (d, d), "tied": (d, d), "diag": (d,)}.get(kind, (1,))))
+    first = memory.array("first", (k, d))
+    second = memory.array(
+        "second", (k, *{"full": (d, d), "tied": (d, d), "diag": (d,)}.get(kind, (1,)))
+    )
     for s, mean in enumerate(means):
-        weights, mine = _busy(resp[:, s], rows)
-        offsets = mine - mean
+        weights, mine = _busy(resp[:, s], rows, memory)
+        offsets = np.subtract(mine, mean, out=memory.array("offsets", mine.shape))
         first[s] = weights @ offsets
         if kind in ("full", "tied"):
-            second[s] = _products(weights, offsets)
+            offsets *= np.sqrt(weights)[:, None]  # half the work of a product of two matrices
+            np.matmul(offsets.T, offsets, out=second[s])
         else:
-            squares = weights @ (offsets * offsets)
+            squares = weights @ np.multiply(offsets, offsets, out=offsets)
             second[s] = squares if kind == "diag" else squares.sum()
     return resp.sum(axis=0), first, second
 
@@ -68,17 +81,18 @@ def weighted_products(offsets: Array, resp: Array) -> tuple[Array, Array]:
     k, _, d = offsets.shape
     first, second = np.empty((k, d)), np.empty((k, d, d))
     for s in range(k):
-        weights, mine = _busy(resp[:, s], offsets[s])
+        weights, mine = _busy(resp[:, s], offsets[s], NewArrays())
         first[s] = weights @ mine
         second[s] = _products(weights, mine)
     return first, second
 
 
-def _busy(weights: Array, rows: Array) -> tuple[Array, Array]:
+def _busy(weights: Array, rows: Array, memory: Memory) -> tuple[Array, Array]:
     """Leave rows without weight out where they are many."""
     busy = np.flatnonzero(weights)
     if len(busy) < (1 - IDLE) * len(rows):
-        return weights[busy], rows[busy]
+        kept = memory.array("busy", (len(busy), rows.shape[1]))
+        return weights[busy], np.take(rows, busy, axis=0, out=kept, mode="clip")
     return weights, rows
 
 

@@ -16,9 +16,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from sidelight._fit.buffers import Buffers, buffers
+from sidelight._fit.moments import relative_to
+from sidelight._fit.tiles import EqualWeights, tiles
 from sidelight._typing import Array
 from sidelight.engine import RowSource
-from sidelight.mixture._core import Statistics, WithMeans, data_moments
+from sidelight.mixture._core import InBuffers, Statistics, WithMeans, data_moments
 from sidelight.mixture.gaussian._components import (
     CANCELLATION,
     MAX_FEATURES,
@@ -51,7 +54,7 @@ MAX_MATRIX_FEATURES = 200
 
 
 @dataclass(frozen=True)
-class LowRankComponents(WithMeans):
+class LowRankComponents(WithMeans, InBuffers):
     """Means, loadings and noise of all components.
 
     Attributes
@@ -84,6 +87,21 @@ class LowRankComponents(WithMeans):
     reg_covar: float = 0.0
     noise: float = 0.0
     largest_square: float = 0.0
+
+    def in_buffers(self, memory: Buffers) -> Self:
+        """Return the same components, those with matrices in buffers as well."""
+        bound = super().in_buffers(memory)
+        if self.by_matrices:
+            bound.__dict__["as_full"] = self.as_full.in_buffers(memory)
+        return bound
+
+    def prepare(self) -> None:
+        """Compute what densities need."""
+        if self.by_matrices:
+            self.as_full.prepare()
+        else:
+            for name in ("mean_map", "log_normalizers", "_projection", "_diagonal_part"):
+                getattr(self, name)
 
     @property
     def n_factors(self) -> int:
@@ -184,14 +202,16 @@ class LowRankComponents(WithMeans):
         if self.by_matrices:
             return self.as_full.features(block)
         if self.is_local:
-            return np.asarray(block, dtype=np.float64) - self.origin
+            centered = self.memory.array("features", block.shape)
+            return np.subtract(block, self.origin, out=centered)
         halves, shifts = self._projection
-        n_features = halves.shape[0]
-        features = np.empty((len(block), 2 * n_features + len(shifts)))
+        n, n_features = block.shape
+        features = self.memory.array("features", (n, 2 * n_features + len(shifts)))
         centered = features[:, :n_features]
         np.subtract(block, self.origin, out=centered)
         np.multiply(centered, centered, out=features[:, n_features : 2 * n_features])
-        np.subtract(centered @ halves, shifts, out=features[:, 2 * n_features :])
+        images = np.matmul(centered, halves, out=self.memory.array("images", (n, len(shifts))))
+        np.subtract(images, shifts, out=features[:, 2 * n_features :])
         return features
 
     def log_density(self, features: Array) -> Array:
@@ -202,10 +222,14 @@ class LowRankComponents(WithMeans):
             return self._local_log_density(features)
         k, n_features = self.means.shape
         eta, constant = self._diagonal_part
-        log_density: Array = features[:, : 2 * n_features] @ eta
+        log_density = self.memory.array("densities", (len(features), k))
+        np.matmul(features[:, : 2 * n_features], eta, out=log_density)
         log_density += constant
         halves = features[:, 2 * n_features :].reshape(len(features), k, self.n_factors)
-        log_density += 0.5 * np.einsum("nkd,nkd->nk", halves, halves)
+        squares = self.memory.array("squares", log_density.shape)
+        np.einsum("nkd,nkd->nk", halves, halves, out=squares)
+        squares *= 0.5
+        log_density += squares
         return log_density
 
     def _local_log_density(self, rows: Array) -> Array:
@@ -232,7 +256,9 @@ class LowRankComponents(WithMeans):
             return self._local_statistics(features, resp)
         sums = (features[:, : 2 * n_features].T @ resp).T
         halves = features[:, 2 * n_features :].reshape(len(features), k, self.n_factors)
-        weighted = (halves * resp[:, :, None]).reshape(len(halves), k * self.n_factors)
+        weighted = self.memory.array("weighted", halves.shape)
+        np.multiply(halves, resp[:, :, None], out=weighted)
+        weighted = weighted.reshape(len(halves), k * self.n_factors)
         cross = (features[:, :n_features].T @ weighted).reshape(n_features, k, self.n_factors)
         return resp.sum(axis=0), sums, np.ascontiguousarray(np.swapaxes(cross, 0, 1))
 
@@ -406,17 +432,22 @@ def _leading_directions(
     source: RowSource, mean: Array, n: int, sample_weight: Array | None
 ) -> tuple[Array, Array]:
     """Directions of largest variance and the variances along them, by subspace iteration."""
-    weights = np.ones(source.n_rows) if sample_weight is None else np.asarray(sample_weight, float)
+    weights: Any = EqualWeights(source) if sample_weight is None else sample_weight
+    total = source.n_rows if sample_weight is None else float(sample_weight.sum(dtype=np.float64))
     width = min(n + 5, len(mean))  # a few more directions make the first ones converge
     directions = np.linalg.qr(np.random.RandomState(0).standard_normal((len(mean), width)))[0]
 
     def times_scatter(block: Any, w: Array) -> tuple[tuple[Array], tuple[()]]:
-        offsets = np.asarray(block, np.float64) - mean
-        return (offsets.T @ ((offsets @ directions) * w[:, None]),), ()
+        product = np.zeros(directions.shape)
+        with buffers() as memory:
+            for tile in tiles(len(block)):
+                offsets = relative_to(block[tile], mean, memory)
+                product += offsets.T @ ((offsets @ directions) * w[tile, None])
+        return (product,), ()
 
     values = np.zeros(width)
     for _ in range(PASSES):
-        images = source.map_reduce(times_scatter, aligned=(weights,))[0][0] / weights.sum()
+        images = source.map_reduce(times_scatter, aligned=(weights,))[0][0] / total
         values, turn = np.linalg.eigh(directions.T @ images)
         directions = np.linalg.qr(images @ turn[:, ::-1])[0]
     return directions[:, :n], values[::-1][:n]

@@ -19,9 +19,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from sidelight._fit.buffers import Buffers
 from sidelight._kernels.mixture.missing import add_conditional_covariances, complete_rows
 from sidelight._typing import Array
-from sidelight.mixture._core import Statistics
+from sidelight.mixture._core import InBuffers, Statistics, in_buffers, prepared
 from sidelight.mixture.gaussian._components import STARVED, GaussianComponents, upper_triangle
 from sidelight.mixture.gaussian._local import weighted_products, whitened
 from sidelight.mixture.gaussian._low_rank import LowRankComponents
@@ -38,10 +39,19 @@ def incomplete(components: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class MissingAwareComponents:
+class MissingAwareComponents(InBuffers):
     """Components that measure rows with and without missing values, the latter the fast way."""
 
     plain: Any
+    shared: MissingAwareComponents | None = None
+
+    def in_buffers(self, memory: Buffers) -> Self:
+        """Return components of which those for complete rows work in buffers."""
+        return replace(self, plain=in_buffers(self.plain, memory), shared=self)
+
+    def prepare(self) -> None:
+        """Prepare the components for complete rows; the others may never be needed."""
+        prepared(self.plain)
 
     @property
     def n_statistics(self) -> int:
@@ -54,7 +64,7 @@ class MissingAwareComponents:
 
     def pick(self, block: Any) -> Any:
         """Components for these rows."""
-        return self._incomplete if np.isnan(block).any() else self.plain
+        return (self.shared or self)._incomplete if np.isnan(block).any() else self.plain
 
     def features(self, block: Any) -> tuple[Any, Any]:
         """Components for these rows, and the statistics that these take."""
@@ -69,10 +79,14 @@ class MissingAwareComponents:
 
 
 @dataclass(frozen=True)
-class Incomplete:
+class Incomplete(InBuffers):
     """Components that measure rows with missing values; ``inner`` has their parameters."""
 
     inner: Any
+
+    def prepare(self) -> None:
+        """Prepare the components for complete rows."""
+        prepared(self.inner)
 
     @property
     def n_components(self) -> int:
@@ -157,6 +171,18 @@ class CorrelatedFeatures(Incomplete):
         gaussians: GaussianComponents = self.inner
         return gaussians
 
+    def in_buffers(self, memory: Buffers) -> Self:
+        """Return the same components, which measure complete rows in buffers, too."""
+        bound = super().in_buffers(memory)
+        bound.__dict__["_gaussians"] = self._gaussians.in_buffers(memory)
+        return bound
+
+    def prepare(self) -> None:
+        """Prepare the components for complete rows, and the precisions for the others."""
+        self._gaussians.prepare()
+        for name in ("_precisions", "precision_factors", "log_normalizers"):
+            getattr(self if name == "_precisions" else self._gaussians, name)
+
     @property
     def n_statistics(self) -> int:
         """Fewer numbers per row than there are: larger tiles have more rows of each pattern."""
@@ -164,13 +190,12 @@ class CorrelatedFeatures(Incomplete):
 
     def features(self, block: Any) -> CompletedTile:
         """Statistics of the complete rows, and the others completed."""
-        rows = np.asarray(block, dtype=np.float64)
-        missing = np.isnan(rows)
+        missing = np.isnan(block)
         is_complete = np.asarray(~missing.any(axis=1))
-        features = self._gaussians.features(rows[is_complete])
+        features = self._gaussians.features(block[is_complete])
         k, d = self._gaussians.means.shape
-        holes = rows[~is_complete] - self._gaussians.origin
-        offsets = np.empty((k, len(holes), d))
+        holes = block[~is_complete] - self._gaussians.origin
+        offsets = self.memory.array("completed", (k, len(holes), d))
         if not len(holes):
             return CompletedTile(is_complete, features, offsets, np.empty((0, k)), None)
         patterns = patterns_of(missing[~is_complete])
@@ -199,7 +224,8 @@ class CorrelatedFeatures(Incomplete):
         the completed row.
         """
         gaussians = self._gaussians
-        log_density = np.empty((len(features.is_complete), self.n_components))
+        shape = len(features.is_complete), self.n_components
+        log_density = self.memory.array("all densities", shape)
         log_density[features.is_complete] = gaussians.log_density(features.features)
         if features.patterns is None:
             return log_density
@@ -288,9 +314,14 @@ class IndependentFeatures(Incomplete):
 
     def features(self, block: Any) -> Array:
         """Values about the origin and their squares, 0 where missing, and which there are."""
-        known = ~np.isnan(block)
-        centered = np.where(known, np.asarray(block, np.float64) - self.inner.origin, 0.0)
-        return np.hstack((centered, centered**2, known))
+        n, d = block.shape
+        features = self.memory.array("features", (n, 3 * d))
+        centered, squares, known = features[:, :d], features[:, d : 2 * d], features[:, 2 * d :]
+        np.subtract(block, self.inner.origin, out=centered)
+        known[:] = ~np.isnan(centered)
+        np.nan_to_num(centered, copy=False, nan=0.0)
+        np.multiply(centered, centered, out=squares)
+        return features
 
     def log_density(self, features: Array) -> Array:
         """``log p(x_o | s)`` of what every row has."""
@@ -300,7 +331,8 @@ class IndependentFeatures(Incomplete):
         if not self.inner.is_local:
             of_known = logs - 0.5 * mu**2 / variances
             eta = np.hstack((mu / variances, -0.5 / variances, of_known))
-            return np.asarray(features @ eta.T)
+            densities = self.memory.array("densities", (len(features), len(eta)))
+            return np.matmul(features, eta.T, out=densities)
         d = mu.shape[1]
         known = features[:, 2 * d :]
         log_density = known @ logs.T
@@ -311,7 +343,8 @@ class IndependentFeatures(Incomplete):
 
     def statistics(self, features: Array, resp: Array) -> Statistics:
         """Sums of responsibilities, and of the statistics weighted by them."""
-        sums = np.asarray(resp.T @ features)
+        sums = self.memory.array("sums", (resp.shape[1], features.shape[1]))
+        np.matmul(resp.T, features, out=sums)
         if self.inner.is_local:  # about the means, lest they cancel
             d = self.inner.means.shape[1]
             for s, mean in enumerate(self.inner.means - self.inner.origin):

@@ -347,7 +347,8 @@ class SelfOrganizingMixture(MapBase):
         readers = self._readers(rows)
         self.embedding_ = self._place(readers, dtype)
         best, second = two_best(readers, self._components, self._log_weights)
-        self._set_errors(best, second, distances_to_nodes(readers, self._components, best))
+        distances = distances_to_nodes(readers, self._components, best)
+        self._set_errors(as_rows(rows), best, second, distances)
 
     def _readers(self, rows: Any) -> list[tuple[FamilyColumns, Any]]:
         return [(part, part.encode(rows)) for part in self._parts]

@@ -17,6 +17,7 @@ from sidelight.cluster import KMeans
 from sidelight.constraints import Conditions, Constraints
 from sidelight.constraints.inner import align
 from sidelight.engine import RowSource, as_rows
+from sidelight.engine.inner import rows_where
 from sidelight.exceptions import InfeasibleConstraints, SidelightError
 from sidelight.privacy.existential._geometry import WeightedRows
 from sidelight.privacy.existential._loop import ConditionedRows, Stopping
@@ -50,11 +51,12 @@ class ExistentialKMeans(KMeans):
 
     Parameters
     ----------
-    init : {"k-means++", "farthest-first", "random"} or array, default="k-means++"
-        Initial centers, which k-means without conditions then moves: greedy D² sampling, rows far
-        from each other, random rows, or an array of shape (n_clusters, n_features). Or an array of
-        shape (n_samples,) with the cluster of every row: a partition that meets the conditions, as
-        it is.
+    init : {"auto", "k-means++", "k-means||", "farthest-first", "random"} or array, default="auto"
+        Initial centers, which k-means without conditions then moves: greedy D² sampling, D²
+        sampling of many rows a pass, rows far from each other, random rows, or an array of shape
+        (n_clusters, n_features). Or an array of shape (n_samples,) with the cluster of every row:
+        a partition that meets the conditions, as it is. ``"auto"`` is ``"k-means||"`` from
+        1,000,000 rows on, and ``"k-means++"`` below.
     pivot_moves : {"transport", "flow", "lookahead", "random"}, default="transport"
         How pivots move while representatives are frozen. ``"transport"``: to the cheapest
         assignment that meets the conditions. ``"flow"``: the most gainful set of moves to nearest
@@ -330,10 +332,11 @@ class ExistentialKMeans(KMeans):
     def _set_conditions(self, source: RowSource) -> Self:
         """Set what the conditions count, and the rows that are not with the nearest center."""
         _, gain = WeightedRows(source, None).nearest(self.cluster_centers_, self.labels_)
-        self.not_nearest_ = np.flatnonzero(gain > 0)
+        self.not_nearest_ = rows_where(lambda gain: gain > 0, gain)
         k = len(self.cluster_centers_)
         wanted = self.conditions_ or Conditions(n_samples=source.n_rows)
-        self.condition_counts_ = wanted.counts(self.labels_, k)
+        nothing = np.zeros((0, k), dtype=np.int64)  # for which labels need not be brought here
+        self.condition_counts_ = wanted.counts(self.labels_, k) if len(wanted) else nothing
         return self
 
 

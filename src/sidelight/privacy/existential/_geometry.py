@@ -12,6 +12,7 @@ from sidelight._fit.tiles import EqualWeights, tiles
 from sidelight._kernels.cluster.lloyd import CENTERS_AT_ONCE, add_offsets, add_sparse_rows, nearest
 from sidelight._typing import Array
 from sidelight.engine import RowSource
+from sidelight.engine.inner import Concatenated
 
 
 @dataclass(frozen=True)
@@ -30,21 +31,6 @@ class OffsetSums:
         return moved.astype(centers.dtype)
 
 
-@dataclass(frozen=True)
-class ConcatenatedBlocks:
-    """Arrays of blocks that are put one behind the other; see :mod:`sidelight.engine`."""
-
-    pieces: list[Array]
-
-    def join(self, later: ConcatenatedBlocks) -> ConcatenatedBlocks:
-        """Return the arrays of both."""
-        return ConcatenatedBlocks([*self.pieces, *later.pieces])
-
-    def result(self) -> Array:
-        """Return one array."""
-        return np.concatenate(self.pieces)
-
-
 class WeightedRows:
     """Rows with weights, and their squared distances to representatives."""
 
@@ -60,13 +46,14 @@ class WeightedRows:
         """
         costs = _Costs(centers, self.source)
         own = np.broadcast_to(np.int32(-1), self.source.n_rows) if labels is None else labels
+        dtype, has_labels = self.source.dtype, labels is not None
 
         def measure(block: Any, weights: Array, own: Array) -> tuple[tuple[()], tuple[Any, ...]]:
             found = np.empty(block.shape[0], dtype=np.int32)
-            gain = np.zeros(block.shape[0], dtype=self.source.dtype)
+            gain = np.zeros(block.shape[0], dtype=dtype)
             for tile in tiles(len(found)):
                 saved = costs.nearest(block[tile], own[tile], found[tile])
-                if labels is not None:
+                if has_labels:
                     gain[tile] = saved * weights[tile]
             return (), (found, gain)
 
@@ -78,12 +65,12 @@ class WeightedRows:
 
         Costs are squared distances; unless ``full``, but for a constant of the row.
         """
-        costs = _Costs(centers, self.source)
+        costs, dtype = _Costs(centers, self.source), self.source.dtype
 
         def measure(
             block: Any, weights: Array, chosen: Array
-        ) -> tuple[tuple[ConcatenatedBlocks], tuple[()]]:
-            out = np.empty((int(chosen.sum()), len(centers)), dtype=self.source.dtype)
+        ) -> tuple[tuple[Concatenated], tuple[()]]:
+            out = np.empty((int(chosen.sum()), len(centers)), dtype=dtype)
             place = 0
             for tile in tiles(len(chosen)):
                 here = chosen[tile]
@@ -91,7 +78,7 @@ class WeightedRows:
                 filled = slice(place, place + rows.shape[0])
                 out[filled] = costs.of(rows, full) * weights[tile][here][:, None]
                 place = filled.stop
-            return (ConcatenatedBlocks([out]),), ()
+            return (Concatenated([out]),), ()
 
         return self.source.map_reduce(measure, aligned=(self._weights, chosen))[0][0]
 

@@ -11,6 +11,7 @@ import numpy as np
 from sidelight._fit.alternation import Alternation, alternate
 from sidelight._typing import Array, FloatArray
 from sidelight.assignment import assign_at_least
+from sidelight.engine.inner import count_changes
 from sidelight.privacy.existential._geometry import OffsetSums, WeightedRows
 from sidelight.privacy.existential._graph import PivotGraph, move_pivots
 from sidelight.privacy.existential._requirements import Requirements
@@ -125,7 +126,7 @@ class ConditionedRows:
 
         def evaluate(centers: Array, before: FrozenClusters | None) -> FrozenClusters:
             labels, _ = self.rows.nearest(centers)
-            changed = -1 if before is None else int(np.count_nonzero(labels != before.labels))
+            changed = -1 if before is None else count_changes(labels, before.labels)
             return FrozenClusters(centers, labels, self.rows.sums(centers, labels), changed)
 
         return stopping.alternate(centers, evaluate, _means).last.parameters
@@ -158,7 +159,7 @@ class ConditionedRows:
             labels, prices = self._transported(centers, nearest, prices)
         else:
             labels = self.moved(before.labels, nearest, gain)
-        n_changed = int(np.count_nonzero(labels != before.labels))
+        n_changed = count_changes(labels, before.labels)
         return FrozenClusters(centers, labels, self.rows.sums(centers, labels), n_changed, prices)
 
     def graph(self, labels: Array, nearest: Array, gain: Array) -> tuple[PivotGraph, Array]:

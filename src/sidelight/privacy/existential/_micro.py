@@ -196,7 +196,7 @@ def make_micro_clusters(
         return MicroClusters(own, rows, np.zeros(len(rows)), requirements)
 
     def features_of(block: Array) -> tuple[tuple[Features], tuple[Array]]:
-        found = Features(radius, source.n_features)
+        found = Features(radius, block.shape[1])
         rows = np.ascontiguousarray(block, dtype=np.float64)
         number = found.merge_or_append(np.ones(len(rows)), rows, np.zeros(len(rows)))
         return (found,), (number.astype(np.int32),)
