@@ -25,7 +25,9 @@ from ._row_values import total_of as total_of
 from ._source import BlockFunction as BlockFunction
 from ._source import opened as opened
 from ._threads import one_thread_blas as one_thread_blas
+from .dask._collections import rows_of_files as rows_of_files
+from .dask._engine import DaskEngine as DaskEngine
+from .dask._engine import Files as Files
 from .partitioned._checkpoint import in_checkpoint as in_checkpoint
 from .partitioned._engine import Engine as Engine
-from .dask._collections import rows_of_files as rows_of_files
 from .partitioned._values import RowValues as RowValues
