@@ -7,6 +7,7 @@ from ._extent import largest_by_column as largest_by_column
 from ._extent import too_large as too_large
 from ._extent import too_small as too_small
 from ._files import FileRows as FileRows
+from ._ids import NAMELESS as NAMELESS
 from ._ids import check_has_ids as check_has_ids
 from ._ids import find_ids as find_ids
 from ._ids import id_candidates as id_candidates

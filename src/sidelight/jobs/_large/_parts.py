@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sidelight.engine.inner import check_has_ids, find_ids, id_candidates
+from sidelight.engine.inner import NAMELESS, check_has_ids, find_ids, id_candidates
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io.inner import (
     Part,
@@ -157,7 +157,27 @@ def _ids(
             check_has_ids(part, request.id_column)
         return find_ids(parts, request.id_column, [])
     taken = {*others, *request.drop}
-    return find_ids(parts, None, [name for name in id_candidates(parts) if name not in taken])
+    named = [name for name in id_candidates(parts) if name not in taken]
+    first = parts[0].schema.names[0]
+    if first not in taken and first not in named and _holds_different_texts(parts, first):
+        certain = [name for name in named if name.lower() == "id" or name in NAMELESS]
+        found = find_ids(parts, None, certain)
+        try:
+            return found if found[0] is not None else find_ids(parts, first, [])
+        except SidelightError:  # a text is there twice: they are texts like others
+            pass
+    return find_ids(parts, None, named)
+
+
+def _holds_different_texts(parts: Sequence[Part], name: str) -> bool:
+    """Whether a column holds texts that all differ, by its first rows."""
+    import pyarrow as pa
+
+    kinds = [part.schema.field(name).type for part in parts if name in part.schema.names]
+    if len(kinds) < len(parts) or not all(map(pa.types.is_string, kinds)):
+        return False
+    column = next(iter(parts[0].batches([name]))).column(0)
+    return column.null_count == 0 and len(column.unique()) == len(column)
 
 
 def _check_column(parts: Sequence[Part], name: str) -> None:
