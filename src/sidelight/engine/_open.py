@@ -48,7 +48,7 @@ def open_on_disk(
                 f"{arrays[0]} is a .npy file: it has no named columns to choose from."
             )
         return _joined(_open_arrays(arrays, budget), ids)
-    sources, found = _open_tables(parts_of(X), columns, id_column, budget, ids is None)
+    sources, found = open_tables(parts_of(X), columns, id_column, budget, ids is None)
     return _joined(sources, found if ids is None else ids)
 
 
@@ -78,7 +78,7 @@ def _open_arrays(paths: Sequence[Path], budget: int) -> list[DiskRows]:
     return [NpyRows(path, memory_budget=budget, dtype=dtype) for path in filled]
 
 
-def _open_tables(
+def open_tables(
     parts: Sequence[Part],
     columns: Sequence[str] | None,
     id_column: str | None,

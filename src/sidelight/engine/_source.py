@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._in_memory import is_collection
+from sidelight._progress import Reading, reading
 from sidelight._typing import Array
 from sidelight.engine._extent import largest_by_column
 from sidelight.engine._reductions import Maximum
@@ -146,14 +147,24 @@ class RowSource(ABC):
         >>> total, largest
         (array([6., 9.]), array([1., 3., 5.]))
         """
-        return self.block_results(function, aligned=aligned).finish()
+        counted = None if self.is_in_memory else reading()
+        return self.block_results(function, aligned=aligned, counted=counted).finish()
 
     def block_results(
-        self, function: BlockFunction, *, aligned: Sequence[Any] = ()
+        self,
+        function: BlockFunction,
+        *,
+        aligned: Sequence[Any] = (),
+        counted: Reading | None = None,
     ) -> BlockResults:
-        """Return the results of :meth:`map_reduce` before minima, tops and the like are read."""
+        """Return the results of :meth:`map_reduce` before minima, tops and the like are read.
+
+        ``counted`` counts the pass and its rows, for a bar that somebody watches.
+        """
         blocks = self.blocks
         results = BlockResults(self.n_rows)
+        if counted is not None:
+            counted.begin_pass()
 
         def work(task: tuple[int, ...]) -> list[BlockResult]:
             done = []
@@ -167,6 +178,8 @@ class RowSource(ABC):
             for task_results in _in_order(work, self.tasks(), self._workers()):
                 for start, stop, totals, rows in task_results:
                     results.add(start, stop, totals, rows)
+                    if counted is not None:
+                        counted.add(stop - start)
         return results
 
     def _workers(self) -> int:

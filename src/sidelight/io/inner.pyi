@@ -1,7 +1,9 @@
 from ._atomic import atomic_write as atomic_write
 from ._atomic import check_apart as check_apart
 from ._atomic import check_can_be_read_again as check_can_be_read_again
+from ._atomic import check_folder as check_folder
 from ._atomic import check_writable as check_writable
+from ._atomic import is_same_file as is_same_file
 from ._atomic import write_together as write_together
 from ._columns import class_values as class_values
 from ._columns import close_names as close_names

@@ -19,7 +19,9 @@ _journal: ContextVar[Journal | None] = ContextVar("sidelight_checkpoint", defaul
 
 
 @contextlib.contextmanager
-def checkpoint(path: str | os.PathLike[str], *, resume: bool = False) -> Iterator[None]:
+def checkpoint(
+    path: str | os.PathLike[str], *, resume: bool = False, keep: bool = False
+) -> Iterator[None]:
     """Write down the state of the fits inside the block after every pass over the rows.
 
     When the process is killed, the same block with ``resume=True`` goes on after the last pass that
@@ -34,6 +36,8 @@ def checkpoint(path: str | os.PathLike[str], *, resume: bool = False) -> Iterato
     resume : bool, default=False
         Go on from the file, if there is one. Data, methods, parameters and versions have to be the
         same; that is checked, and said where it is not so.
+    keep : bool, default=False
+        Leave the file when the block ends well: for results that still have to be written.
 
     Examples
     --------
@@ -58,7 +62,7 @@ def checkpoint(path: str | os.PathLike[str], *, resume: bool = False) -> Iterato
         done = True
     finally:
         _journal.reset(token)
-        journal.close(remove=done)
+        journal.close(remove=done and not keep)
 
 
 def in_checkpoint(source: RowSource, fit: Callable[[], str]) -> RowSource:

@@ -25,6 +25,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from scipy import sparse
 
+from sidelight._words import worded
 from sidelight.exceptions import SidelightError
 
 #: First bytes of a journal, with the version of its form.
@@ -57,8 +58,8 @@ class Journal:
         if path.exists():
             if not resume:
                 raise SidelightError(
-                    f"There is a checkpoint {path} already: resume goes on from it; remove the "
-                    "file to begin anew."
+                    f"There is a checkpoint {path} already: {worded('resume=True', '--resume')} "
+                    "goes on from it; remove the file to begin anew."
                 )
             self._file = path.open("r+b")
             self._read()
@@ -117,7 +118,8 @@ class Journal:
                 )
             return compute() if form is None else _decoded(form, arrays)
         value = compute()
-        self._append(what, value)
+        if self._file is not None:  # what is asked for after the end is not part of the fit
+            self._append(what, value)
         return value
 
     def _append(self, what: str, value: Any) -> None:
@@ -140,6 +142,7 @@ class Journal:
 
     def close(self, *, remove: bool = False) -> None:
         """Close the file; remove it where nothing is left to resume."""
+        self._ahead.clear()
         if self._file is not None:
             self._file.close()
             self._file = None

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from sidelight._progress import reading
 from sidelight._typing import Array, IntArray
 from sidelight.engine._extent import SQUARED, too_large
 from sidelight.engine._ids import join_ids
@@ -178,8 +179,14 @@ class PartitionedRows(RowSource):
     def _run(self, work: Work) -> tuple[Arrays, Any]:
         """Run a pass: its totals, and shape and type of its row values."""
         results, kinds = BlockResults(self.n_rows), None
+        counted = reading()
+        if counted is not None:
+            counted.begin_pass()
         for number, done in self._passes.run(work, self._filled):
-            results.add(*self._passes.range_of(number), done.totals, ())
+            start, stop = self._passes.range_of(number)
+            results.add(start, stop, done.totals, ())
+            if counted is not None:
+                counted.add(stop - start)
             if kinds is not None and done.kinds != kinds:
                 raise SidelightError(
                     f"{self._passes.names[number]} gave row values of another type than the "
@@ -251,6 +258,12 @@ class PartitionedRows(RowSource):
             start, stop = self._passes.range_of(number)
             whole[start:stop] = done.values
         return whole
+
+    def parts_of_values(self, values: RowValues) -> Iterator[tuple[int, int, Array]]:
+        """Bring values of the rows here, one partition after the other; none are written down."""
+        for number in self._filled:
+            for _, done in self._passes.fetch(values, {number: None}):
+                yield (*self._passes.range_of(number), done.values)
 
     def take_values(self, values: RowValues, rows: IntArray) -> Array:
         """Bring the values of a few rows here."""

@@ -66,10 +66,16 @@ def prepared_rows(
     >>> rows.shape, labels.shape
     ((40, 2), (40,))
     """
-    parts = [part for part in as_parts(X) if part.n_rows]
-    rows = rows_of(parts, preparer, memory_budget)
-    candidates = _id_candidates(parts, preparer) if id_column is None else []
-    _, rows.ids = find_ids(parts, id_column, candidates)
+    filled = [part for part in as_parts(X) if part.n_rows]
+    if not filled:
+        raise SidelightError("The table has no rows.")
+    candidates = _id_candidates(filled, preparer) if id_column is None else []
+    files = prepared_files(filled, preparer, memory_budget=memory_budget)
+    _, ids = find_ids(filled, id_column, candidates)
+    for file, start in zip(files, places_of(filled).starts, strict=False):
+        file.ids = None if ids is None else ids[start : start + file.n_rows]
+    rows: RowSource = files[0] if len(files) == 1 else JoinedRows(files)
+    rows.ids = ids
     return rows
 
 
@@ -103,14 +109,40 @@ def rows_of(
     """
     if not parts:
         raise SidelightError("The table has no rows.")
+    files = prepared_files(parts, preparer, memory_budget=memory_budget)
+    return files[0] if len(files) == 1 else JoinedRows(files)
+
+
+def prepared_files(
+    parts: Sequence[Part],
+    preparer: TablePreparer,
+    *,
+    memory_budget: int | str | None = None,
+    workers: int = 1,
+) -> list[PreparedFile]:
+    """Features of the parts of a table, each by itself.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        The parts, each with rows, whose number is known.
+    preparer : TablePreparer
+        The fitted preparer.
+    memory_budget : int or str, default=None
+        Bytes that blocks may take at the same time: of all parts, or of those of a worker.
+    workers : int, default=1
+        Number of workers that share the parts, each with a budget of its own.
+    """
     for part in parts:
         preparer.check_columns(part.schema.names, part.name)
     places = places_of(parts)
-    files = [
-        PreparedFile(part, preparer, places, start, memory_budget=memory_budget)
+    table_rows = -(-places.n_rows // workers)
+    return [
+        PreparedFile(
+            part, preparer, places, start, memory_budget=memory_budget, table_rows=table_rows
+        )
         for part, start in zip(parts, places.starts, strict=False)
     ]
-    return files[0] if len(files) == 1 else JoinedRows(files)
 
 
 def prepare_part(
@@ -156,6 +188,8 @@ class PreparedFile(FileRows):
         Position of the first row of the file.
     memory_budget : int or str, default=None
         Bytes that blocks may take at the same time.
+    table_rows : int, default=None
+        Rows that share the budget; by default those of the table.
     """
 
     def __init__(
@@ -166,6 +200,7 @@ class PreparedFile(FileRows):
         start: int,
         *,
         memory_budget: int | str | None = None,
+        table_rows: int | None = None,
     ) -> None:
         self._preparer, self._places, self._first = preparer, places, start
         self._needed = [column.plan.name for column in preparer._parts]
@@ -175,7 +210,7 @@ class PreparedFile(FileRows):
             features,
             np.float64,
             memory_budget=memory_budget,
-            table_rows=places.n_rows,
+            table_rows=table_rows or places.n_rows,
         )
 
     def _stream(self, chunk: int) -> Iterator[Array]:
