@@ -18,9 +18,9 @@ import pytest
 
 from sidelight import Constraints, jobs
 from sidelight.exceptions import InvalidRequest, SidelightError, UnknownIds
+from sidelight.io.inner import parts_of
 from sidelight.jobs._large import _sample, _when
 from sidelight.jobs._large._sample import draw, read_rows
-from sidelight.io.inner import parts_of
 
 
 def customers(n: int, seed: int = 0) -> pa.Table:
