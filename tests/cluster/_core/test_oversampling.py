@@ -60,6 +60,13 @@ def test_very_many_rows_start_by_it_unless_another_start_is_named(
         monkeypatch.undo()
 
 
+def test_directions_start_on_the_sphere() -> None:
+    X = np.random.default_rng(0).normal(size=(200, 4))
+    rows, _ = SphericalKMeans(5)._validate_fit(X, None, None)
+    centers = SphericalKMeans(5, init="k-means||")._start(rows, np.random.RandomState(0), None)
+    np.testing.assert_allclose(np.linalg.norm(centers, axis=1), 1)
+
+
 # --- what it is made of ---
 
 
@@ -152,13 +159,6 @@ def test_given_centers_come_first_and_stay() -> None:
         assert sorted(np.round(centers[1:].max(axis=1)).tolist()) == [9, 9]
     many = np.arange(8.0).reshape(4, 2)
     np.testing.assert_array_equal(kmeans_parallel(as_rows(X), 3, state(0), given=many), many[:3])
-
-
-def test_directions_start_on_the_sphere() -> None:
-    X = np.random.default_rng(0).normal(size=(200, 4))
-    rows, _ = SphericalKMeans(5)._validate_fit(X, None, None)
-    centers = SphericalKMeans(5, init="k-means||")._start(rows, state(0), None)
-    np.testing.assert_allclose(np.linalg.norm(centers, axis=1), 1)
 
 
 # ------------------------------------------------------------------ a round
