@@ -63,7 +63,7 @@ def test_very_many_rows_start_by_it_unless_another_start_is_named(
 def test_directions_start_on_the_sphere() -> None:
     X = np.random.default_rng(0).normal(size=(200, 4))
     rows, _ = SphericalKMeans(5)._validate_fit(X, None, None)
-    centers = SphericalKMeans(5, init="k-means||")._start(rows, state(0), None)
+    centers = SphericalKMeans(5, init="k-means||")._start(rows, np.random.RandomState(0), None)
     np.testing.assert_allclose(np.linalg.norm(centers, axis=1), 1)
 
 

@@ -79,9 +79,15 @@ class Band:
 
 
 def list_near(
-    costs: FloatArray, prices: FloatArray, reach: FloatArray, sizes: FloatArray, rows: IntArray
-) -> NearRows:
-    """List the clusters of rows that are within reach of the best one.
+    costs: FloatArray,
+    prices: FloatArray,
+    reach: FloatArray,
+    sizes: FloatArray,
+    rows: IntArray,
+    *,
+    fewest: int = 2,
+) -> tuple[Array, NearRows]:
+    """Label rows, and list those with at least ``fewest`` clusters within reach of the best one.
 
     Parameters
     ----------
@@ -92,16 +98,18 @@ def list_near(
     sizes, rows : ndarray of shape (r,)
         Sizes and positions of the rows.
     """
-    n = len(costs)
+    n, all_sizes = len(costs), sizes
     labels, counts = np.empty(n, np.int32), np.empty(n, np.int64)
     numbers = np.arange(n)
     label_and_count(costs, prices, reach, numbers, labels, counts)
+    may_move = np.flatnonzero(counts >= fewest)
+    counts, sizes, rows = counts[may_move], sizes[may_move], rows[may_move]
     indptr = np.concatenate([[0], np.cumsum(counts)])
     cluster = np.empty(indptr[-1], np.int32)
     margin, amount = np.empty(indptr[-1]), np.empty(indptr[-1])
     entries = indptr, cluster, margin, amount
-    list_candidates(costs, prices, reach, numbers, sizes, labels, *entries)
-    return NearRows(rows, labels, sizes, counts, cluster, margin)
+    list_candidates(costs, prices, reach, may_move, all_sizes, labels, *entries)
+    return labels, NearRows(rows, labels[may_move], sizes, counts, cluster, margin)
 
 
 def unit_costs(
@@ -203,8 +211,8 @@ class PricedPass:
             here = in_doubt[piece]
             s = sizes[here].astype(np.float64)
             costs = unit_costs(block[here], weights[here], s, self._centers, self._outlier_cost)
-            near = list_near(costs, self._prices, self._reach, s, here + positions.start)
-            labels[here] = near.labels
+            exact, near = list_near(costs, self._prices, self._reach, s, here + positions.start)
+            labels[here] = exact
             pieces.append(near)
         return labels, Band(tuple(pieces)).result()
 

@@ -53,9 +53,9 @@ BAND_SHARE, FEWEST_IN_BAND, MOST_IN_BAND = 50, 20_000, 500_000
 #: not going to change against each other by more than so many times its reach (it fails above 2).
 COVER, WITHIN = 8, 1.5
 
-#: Rows of the sample that a band should have, and the share of the median margin below which rows
-#: tie.
-FEWEST_IN_SAMPLE, TIE = 20, 1e-9
+#: Rows of the sample that a band should have, in all and of each cluster, and the share of the
+#: median margin below which rows tie.
+FEWEST_IN_SAMPLE, FEWEST_OF_CLUSTER, TIE = 20, 8, 1e-9
 
 #: Passes for Newton's method at most, and passes in all.
 MAX_NEWTON, MAX_PASSES = 6, 30
@@ -207,8 +207,8 @@ class Sample:
         free = problem.total - items
         self._share = self._sizes.sum() / free if free > 0 else 1.0
 
-    def solve(self, centers: Array, start: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return prices, and the margins of the rows in the sample at these prices."""
+    def solve(self, centers: Array, start: FloatArray) -> tuple[FloatArray, IntArray, FloatArray]:
+        """Return prices, and at these prices labels and margins of the rows in the sample."""
         problem = self._problem
         costs = unit_costs(self._rows, self._weights, self._sizes, centers, problem.outlier_cost)
         sizes, table = self._sizes, costs
@@ -227,9 +227,10 @@ class Sample:
             except SidelightError:  # a sample may not fill all clusters
                 prices = start
         if costs.shape[1] == 1 or len(costs) == 0:
-            return prices, np.full(1, np.inf)
-        least = np.partition(costs + prices, 1, axis=1)
-        return prices, least[:, 1] - least[:, 0]
+            return prices, np.zeros(len(costs), np.int64), np.full(len(costs), np.inf)
+        priced = costs + prices
+        least = np.partition(priced, 1, axis=1)
+        return prices, priced.argmin(axis=1), least[:, 1] - least[:, 0]
 
 
 class PriceSearch:
@@ -261,27 +262,39 @@ class PriceSearch:
             What was returned behind the optimum at the centers before.
         """
         start = np.zeros(self._columns) if last is None else last[1]
-        sampled, margins = self._sample.solve(centers, start)
-        prices = sampled
+        sampled, labels, margins = self._sample.solve(centers, start)
+        prices, reach = sampled, self._first_reach(labels, margins)
         if last is not None and not self._sample.is_whole:
-            # The error of the sample hardly changes while the centers move.
-            moved = last[0] + sampled - last[1]
+            # The error of the sample hardly changes while the centers move. What is larger than a
+            # few reaches is no error: where few rows are on a border, many prices are as good.
+            error = np.clip(last[1] - last[0], -FARTHEST * reach, FARTHEST * reach)
+            moved = sampled - error
             prices = np.where(np.sign(moved) == np.sign(sampled), moved, sampled)
-        found = self._search(centers, prices, self._first_reach(margins), before)
+        found = self._search(centers, prices, reach, before)
         return found, (found.prices, sampled)
 
-    def _first_reach(self, margins: FloatArray) -> FloatArray:
-        """Return the reach at which the band has about as many rows as it should."""
+    def _first_reach(self, labels: IntArray, margins: FloatArray) -> FloatArray:
+        """Return the reach at which the band has about as many rows as it should.
+
+        It is larger for clusters that have few rows near their borders.
+        """
         n = self._problem.source.n_rows
         wanted = np.clip(n // BAND_SHARE, FEWEST_IN_BAND, MOST_IN_BAND)
-        if n <= wanted:
-            return np.full(self._columns, np.inf)
         # Rows that are split in the optimum of the sample tie, and so may equal rows.
-        found = margins[np.isfinite(margins) & (margins > TIE * np.median(margins))]
-        if len(found) == 0:
+        apart = np.isfinite(margins)
+        apart[apart] = margins[apart] > TIE * np.median(margins[apart]) if apart.any() else False
+        labels, margins = labels[apart], margins[apart]
+        if n <= wanted or len(margins) == 0:
             return np.full(self._columns, np.inf)
-        reach = float(np.quantile(found, max(wanted / n, min(1.0, FEWEST_IN_SAMPLE / len(found)))))
-        return np.full(self._columns, reach / 2)
+        share = max(wanted / n, min(1.0, FEWEST_IN_SAMPLE / len(margins)))
+        reach = np.full(self._columns, float(np.quantile(margins, share)) / 2)
+        order = np.lexsort((margins, labels))
+        starts = np.searchsorted(labels[order], np.arange(self._columns + 1))
+        for h in range(self._columns):
+            few = min(starts[h] + FEWEST_OF_CLUSTER, starts[h + 1]) - 1
+            if few >= starts[h]:
+                reach[h] = max(reach[h], margins[order[few]] / 2)
+        return reach
 
     def _search(
         self, centers: Array, prices: FloatArray, reach: FloatArray, before: Any
@@ -294,8 +307,12 @@ class PriceSearch:
             if number < MAX_NEWTON and to_move < fewest and np.isfinite(reach).all():
                 better = self._newton(prices, filled, near, reach)
                 covered = COVER * to_move <= near.sizes.sum()
-                if not covered or np.ptp(better - prices) > WITHIN * reach.min():
+                step = better - prices
+                if not covered or is_beyond(step, WITHIN * reach / 2):
                     prices, fewest = better, to_move
+                    if covered:  # prices of clusters with few rows on the border have far to go
+                        far = np.abs(step - np.median(step))
+                        reach = np.clip(far, reach, WIDER * reach)
                     continue
             found, prices, status, changed = self._flow(
                 centers, totals, labels, prices, reach, number + 1
@@ -333,14 +350,15 @@ class PriceSearch:
         """Return prices at which sizes and bounds agree, as far as the band tells."""
         if len(near.rows) == 0:
             return prices
-        k, width = self._columns, 2 * float(reach.min())
-        row, others, margins = second_best(near)
-        counted = (others == margins[row]) & (others <= width)
-        pairs = near.labels[row[counted]] * np.int64(k) + near.cluster[counted]
+        k, (row, others, margins) = self._columns, second_best(near)
+        width = reach[:, None] + reach
+        own = near.labels[row]
+        counted = (others == margins[row]) & (others <= width[own, near.cluster])
+        pairs = own[counted] * np.int64(k) + near.cluster[counted]
         between = np.bincount(pairs, near.sizes[row[counted]], minlength=k * k).reshape(k, k)
         density = (between + between.T) / (2 * width)
         better = agreeing_prices(density, filled, self._problem, prices)
-        return np.clip(better, prices - FARTHEST * width, prices + FARTHEST * width)
+        return np.clip(better, prices - FARTHEST * 2 * reach, prices + FARTHEST * 2 * reach)
 
     def _flow(
         self,
@@ -401,8 +419,13 @@ class PriceSearch:
         sizes = items.sizes[held]
         costs = np.ascontiguousarray(items.costs(centers)[held] / sizes[:, None])
         anywhere = np.full(self._columns, np.inf)
-        listed = list_near(costs, prices, anywhere, sizes, held)
+        listed = list_near(costs, prices, anywhere, sizes, held, fewest=1)[1]
         return NearRows(*map(np.concatenate, zip(near, listed, strict=True)))
+
+
+def is_beyond(change: FloatArray, reach: FloatArray) -> bool:
+    """Whether prices change against each other by more than their reaches together."""
+    return bool(np.max(change - reach) > np.min(change + reach))
 
 
 def second_best(near: NearRows) -> tuple[IntArray, FloatArray, FloatArray]:

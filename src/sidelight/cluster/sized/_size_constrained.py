@@ -28,7 +28,7 @@ from sidelight.exceptions import SidelightError
 from sidelight.tags import MethodTags
 
 #: Costs, rows times clusters, from which rows in memory are assigned in passes, too.
-LARGE_TABLE = 20_000_000
+LARGE_TABLE = 100_000_000
 
 SIZED_PARAMETERS = {
     "min_size": "Smallest size, for all clusters or as an array one for each. A fraction between 0 "
@@ -274,7 +274,7 @@ class SizeConstrainedKMeans(_SizeConstrained):
     Bennett, Demiriz (2000). Few rows in memory are assigned by an array of costs, ``n_samples ×
     n_clusters`` numbers in the precision of the rows. Rows on disk or in partitions are assigned in
     two or three passes per iteration, with a label for each and no such array, and so are rows in
-    memory from 20,000,000 costs on where they count alike and no constraints are given: rows go
+    memory from 100,000,000 costs on where they count alike and no constraints are given: rows go
     where cost plus price is least, and only those that a small change of the prices could move are
     listed with their costs. The result is the same.
 
