@@ -115,9 +115,7 @@ class Result:
                 raise SidelightError(
                     f"{type(self).__name__} writes {', '.join(writers)}, and no {kind}."
                 )
-        folders = {
-            path for kind, path in paths.items() if KINDS[kind].in_parts and is_folder(path)
-        }
+        folders = {path for kind, path in paths.items() if KINDS[kind].in_parts and is_folder(path)}
         write_together({path: writers[kind] for kind, path in paths.items()}, folders, is_part)
         return paths
 

@@ -259,7 +259,7 @@ class PartitionedRows(RowSource):
         """Bring values of the rows here, one partition after the other; none are written down."""
         for number in self._filled:
             for _, done in self._passes.fetch(values, {number: None}):
-                yield (*self._passes.range_of(number), done.values)
+                yield (*self._passes.range_of(number), cast(Array, done.values))
 
     def take_values(self, values: RowValues, rows: IntArray) -> Array:
         """Bring the values of a few rows here."""

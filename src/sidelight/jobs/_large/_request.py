@@ -102,7 +102,7 @@ class _Counted:
 
 def _as_table(table: PartedTable, request: Rows) -> Table:
     """The table with its ids and labels, but without its rows."""
-    notes = ()
+    notes: tuple[str, ...] = ()
     if table.id_column is not None and request.id_column is None:
         notes = (f"Rows are named by the column {table.id_column!r}.",)
     return Table(
@@ -136,9 +136,7 @@ def make_features(
             missing="keep" if tags.missing else "fill",
         ).fit(workers.tables(parts))
         files = list(
-            prepared_files(
-                parts, preparer, memory_budget=workers.budget, workers=workers.sharers
-            )
+            prepared_files(parts, preparer, memory_budget=workers.budget, workers=workers.sharers)
         )
     rows: RowSource = files[0] if len(files) == 1 else JoinedRows(files)
     rows.ids = table.ids

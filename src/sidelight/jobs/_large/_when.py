@@ -91,8 +91,10 @@ def check_streams(method: Method, names: Sequence[str] = ()) -> None:
         f"{method.cls.__name__} needs all rows in memory, and these are read block by block; "
         + (f"{others}." if able else f"{others} can do without.")
         + " A single file that fits into memory is read whole"
-        + worded(" without memory=, engine= and checkpoint=.", " without the options for tables "
-                 "larger than memory.")
+        + worded(
+            " without memory=, engine= and checkpoint=.",
+            " without the options for tables larger than memory.",
+        )
     )
 
 
