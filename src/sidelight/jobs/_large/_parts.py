@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from sidelight.io.inner import (
     parts_of,
     spooled,
 )
+from sidelight.preparation import TablePreparer
 from sidelight.preparation.inner import as_parts, places_of
 
 if TYPE_CHECKING:
@@ -99,9 +100,54 @@ class _SomeColumns(Part):
         return self._part.batches(names, rows=rows, chunks=chunks)
 
 
+def open_for_model(data: Any, model: Any, id_column: str | None) -> PartedTable:
+    """Open files of new rows, with the columns that a model was fitted to.
+
+    Parameters
+    ----------
+    data : path, sequence of paths, dataset or query
+        The files.
+    model : Model
+        The model.
+    id_column : str or None
+        Column that names the rows; by default as in the data of the model.
+    """
+    raw = not isinstance(model.preparer, TablePreparer)
+    asked = _Plain(data, id_column, raw=raw, columns=model.feature_names)
+    parts = _open(asked)
+    if id_column is None and model.id_column is not None:
+        there = all(model.id_column in part.schema.names for part in parts)
+        asked = replace(asked, id_column=model.id_column if there else None)
+    return _opened(asked, parts)
+
+
+def open_labeled(data: Any, id_column: str | None) -> PartedTable:
+    """Open files of rows whose labels are known, with all of their columns."""
+    asked = _Plain(data, id_column)
+    return _opened(asked, _open(asked))
+
+
+@dataclass(frozen=True)
+class _Plain:
+    """What is asked about rows of which nothing is known."""
+
+    data: Any
+    id_column: str | None
+    raw: bool = False
+    columns: Sequence[str] | None = None
+    drop: Sequence[str] = ()
+    labels: None = None
+    truth: None = None
+    kinds: Sequence[str] = ()
+    weights: Sequence[str] = ()
+
+
 def open_parts(request: Any) -> PartedTable:
     """Open the files of a request, and read what names and labels their rows."""
-    parts = _open(request)
+    return _opened(request, _open(request))
+
+
+def _opened(request: Any, parts: Sequence[Part]) -> PartedTable:
     filled = [part for part in parts if part.n_rows]
     if not filled:
         raise SidelightError(f"{path_of(request.data)} has no rows.")

@@ -102,7 +102,7 @@ class _Counted:
 
 def _as_table(table: PartedTable, request: Rows) -> Table:
     """The table with its ids and labels, but without its rows."""
-    notes = ()
+    notes: tuple[str, ...] = ()
     if table.id_column is not None and request.id_column is None:
         notes = (f"Rows are named by the column {table.id_column!r}.",)
     return Table(

@@ -70,6 +70,8 @@ class LargePrepared(Prepared):
                 _bring_here(estimator, labels)
         finally:
             workers.close()
+        # The preparation knows the names; new rows come as plain numbers, as after a fit in memory.
+        vars(estimator).pop("feature_names_in_", None)
         given = {name: value for name, value in vars(self).items() if name != "workers"}
         local = given.pop("local")
         given |= {"X": local, "data": replace(self.data, X=local), "estimator": estimator}
