@@ -23,7 +23,7 @@ from sidelight.engine import threads
 from sidelight.engine.partitioned._local import LocalEngine
 from sidelight.engine.partitioned._rows import PartitionedRows
 from sidelight.exceptions import ConstraintWarning, PreparationWarning, SidelightError
-from sidelight.preparation import TablePreparer, prepared_rows
+from sidelight.preparation import TablePreparer, _reading, prepared_rows
 from sidelight.preparation.streams import _features, _forest, _levels, _quantiles
 from sidelight.preparation.streams._rows import prepare_part
 
@@ -96,10 +96,25 @@ def test_many_blocks_and_any_number_of_workers_give_the_same(
     scale: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_forest, "BLOCK_ROWS", 16)
+    monkeypatch.setattr(_reading, "SAMPLE", 60)  # some rows show the shape of a distribution
+    monkeypatch.setattr(_reading, "MANY_ROWS", 100)  # and whether texts differ
     table = everything(1, 400)
     expected = facts(TablePreparer(scale=scale).fit(table))
     for places in ([], [5, 16, 17, 160, 161, 399], list(range(0, 400, 13))):
         assert facts(TablePreparer(scale=scale).fit(cut(table, places))) == expected
+
+
+def test_gaps_in_the_same_places_of_other_blocks_are_other_gaps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_forest, "BLOCK_ROWS", 16)
+    columns = np.random.default_rng(0).normal(size=(3, 64))
+    for column, place in zip(columns, (3, 19, 3), strict=True):
+        column[place] = np.nan
+    arrays = [pa.array(column, from_pandas=True) for column in columns]
+    table = pa.table(dict(zip("abc", arrays, strict=True)))
+    preparer = TablePreparer().fit(cut(table, [40]))
+    assert [plan.marked_by for plan in preparer.plan_] == ["", "", "a"]
 
 
 def test_beyond_the_limits_the_cut_still_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,7 +95,11 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     result does not depend on its unit. Texts become TF-IDF weights of their words, in the 20
     directions in which they differ most (latent semantic analysis), of length 1.
 
-    Time and memory are linear in the cells of the table and of the result.
+    Time and memory are linear in the cells of the table and of the result. Folders, patterns and
+    lists of files, datasets and queries are read block by block, in memory that does not grow with
+    the rows, and give the same preparer for every cut into files; beyond 32,768 different values of
+    a column, quartiles and counts of its levels have an error below 0.04 % of the rows, and words
+    of texts are learned from 100,000 rows. ``prepared_rows`` gives features of such tables.
 
     Examples
     --------
@@ -148,8 +152,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : data frame, Arrow table, Table, path-like or array
-            The table.
+        X : data frame, Arrow table, Table, path-like, array, dataset or query
+            The table. A folder, a pattern such as ``"big/*.parquet"``, a list of files, a
+            ``pyarrow`` dataset, a polars LazyFrame or a DuckDB relation may be larger than memory.
         y : None
             Not used.
 
@@ -174,13 +179,13 @@ class TablePreparer(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : data frame, Arrow table, Table, path-like or array
+        X : data frame, Arrow table, Table, path-like, array, dataset or query
             The table.
 
         Returns
         -------
         ndarray of shape (n_rows, n_features_out)
-            The features.
+            The features, all in memory; ``prepared_rows`` gives them block by block.
         """
         check_is_fitted(self, "plan_")
         if in_parts(X):
