@@ -22,7 +22,7 @@ from sidelight._fit.few_rows import FewRows
 from sidelight._fit.views import UnitRows
 from sidelight.engine import RowSource, as_rows
 from sidelight.engine.partitioned._local import LocalEngine
-from sidelight.engine.partitioned._orders import Order, Sent
+from sidelight.engine.partitioned._orders import PartitionOrder, Sent
 from sidelight.engine.partitioned._rows import PartitionedRows
 from sidelight.explanation._rows import MeanDistances
 
@@ -233,11 +233,11 @@ def test_a_partition_is_sent_its_own_constrained_rows_alone():
         np.testing.assert_array_equal(places, rows[inside] - start)
         np.testing.assert_array_equal(values, np.arange(5, 9)[inside])
 
-    seen: dict[int, Order] = {}
+    seen: dict[int, PartitionOrder] = {}
 
     class Watching(LocalEngine):
         def map_in_order(self, work: Any, orders: Any) -> Any:
-            seen.update({n: one for n, one in orders.items() if isinstance(one, Order)})
+            seen.update({n: one for n, one in orders.items() if isinstance(one, PartitionOrder)})
             return super().map_in_order(work, orders)
 
     source = PartitionedRows(Watching([np.ones((n, 2)) for n in (3, 7, 2)]))
