@@ -244,6 +244,7 @@ class ColumnWatch:
     spelling: bool = False
     ids: bool = False
     logarithm: bool = False
+    # What was seen of texts so far spares a look at more of them, and changes no result.
     _seen: SpellingTally = field(default_factory=SpellingTally)
 
     def look(self, raw: RawColumn, start: int) -> ColumnLook:
