@@ -13,7 +13,7 @@ from sklearn.cluster import KMeans as PeerKMeans
 from sklearn.cluster import kmeans_plusplus as peer_kmeans_plusplus
 
 from sidelight.cluster import KMeans
-from sidelight.cluster._core._starts import kmeans_plusplus
+from sidelight.cluster._core._seeding import kmeans_plusplus
 from sidelight.engine import as_rows, open_rows
 
 PEER = "scikit-learn KMeans(algorithm='lloyd')"

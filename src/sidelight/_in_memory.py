@@ -10,8 +10,8 @@ from typing import Any
 
 #: Where the rows of a table on disk come from.
 OPEN = (
-    "sidelight.engine.open_rows(path) gives the rows of a .npy or Parquet file to methods that "
-    "read rows from disk, sidelight.io.read_table(path).X those of any table to all"
+    "sidelight.engine.open_rows(path) gives the rows of files to estimators, "
+    "sidelight.io.read_table(path).X those of any table to all"
 )
 
 
@@ -53,8 +53,8 @@ def check_computed(values: Any, what: str = "X", *, rows: bool = True) -> None:
         Whether these are rows, which may be left on disk.
     """
     kind = type(values)
-    if _is_dask(values):
-        larger = f" If not, write it to one Parquet file, and open that: {OPEN}." if rows else ""
+    if is_collection(values):
+        larger = f" If not, write it to Parquet, and open the folder: {OPEN}." if rows else ""
         raise TypeError(
             f"{what} is a Dask collection ({kind.__module__}.{kind.__qualname__}), which would be "
             "pulled into memory as a whole. If it fits there, call .compute() and give the "
@@ -68,7 +68,14 @@ def check_computed(values: Any, what: str = "X", *, rows: bool = True) -> None:
         )
 
 
-def _is_dask(values: Any) -> bool:
-    """Whether values are a Dask collection, by the protocol of Dask; None is its word for "no"."""
+def is_collection(values: Any) -> bool:
+    """Whether values are a Dask collection, by the protocol of Dask; None is its word for "no".
+
+    Examples
+    --------
+    >>> from sidelight._in_memory import is_collection
+    >>> is_collection([[1.0, 2.0]])
+    False
+    """
     graph = getattr(type(values), "__dask_graph__", None)
     return graph is not None and values.__dask_graph__() is not None

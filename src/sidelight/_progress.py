@@ -30,14 +30,84 @@ def wait_for(future: Future[Result]) -> Result:
 
 
 class _Settings:
-    """Settings of ``with sidelight.progress(...)``."""
+    """Settings of ``with sidelight.progress(...)``, and how much was read inside."""
 
-    def __init__(self, show: bool, keep_best: bool) -> None:
+    def __init__(self, show: bool, keep_best: bool, reading: Reading | None = None) -> None:
         self.show = show
         self.keep_best = keep_best
+        self.reading = (reading or Reading()) if show else None
+
+
+class Reading:
+    """Passes over rows that are not in memory, and how fast they go, from the first one on.
+
+    Attributes
+    ----------
+    n_passes : int
+        Passes that have begun.
+    n_rows : int
+        Rows that were read in all of them.
+    """
+
+    def __init__(self) -> None:
+        self.n_passes, self.n_rows = 0, 0
+        self._started = 0.0
+        self._bar: FitProgress | None = None
+
+    def begin_pass(self) -> None:
+        """A pass over all rows begins."""
+        if not self.n_passes:
+            self._started = time.perf_counter()
+        self.n_passes += 1
+
+    def add(self, n_rows: int) -> None:
+        """Some rows of the pass were read."""
+        self.n_rows += n_rows
+        if self._bar is not None:
+            self._bar.show_reading(self.text)
+
+    @contextlib.contextmanager
+    def shown_by(self, bar: FitProgress) -> Iterator[None]:
+        """Show what is read in a bar."""
+        before, self._bar = self._bar, bar
+        bar.show_reading(self.text)
+        try:
+            yield
+        finally:
+            self._bar = before
+
+    @property
+    def text(self) -> str:
+        """Passes so far and rows per second; empty before the first pass."""
+        seconds = time.perf_counter() - self._started
+        if not self.n_passes or seconds <= 0:
+            return ""
+        passes = f"{self.n_passes:,} pass{'es'[: 2 * (self.n_passes != 1)]}"
+        return f"{passes}, {two_digits(self.n_rows / seconds)} rows/s"
+
+
+def two_digits(rate: float) -> str:
+    """Write a rate with two digits and its unit.
+
+    Examples
+    --------
+    >>> two_digits(1234567), two_digits(940.2), two_digits(56.7e3)
+    ('1.2 M', '940', '57 k')
+    """
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if rate >= size:
+            number = rate / size
+            return f"{number:.1f} {unit}" if number < 10 else f"{number:.0f} {unit}"
+    return f"{rate:.0f}"
 
 
 _settings: ContextVar[_Settings | None] = ContextVar("sidelight_progress", default=None)
+
+
+def reading() -> Reading | None:
+    """Return what counts the rows that are read, where somebody watches; else None."""
+    settings = _settings.get()
+    return None if settings is None else settings.reading
 
 
 @contextlib.contextmanager
@@ -73,8 +143,14 @@ def shown(verbose: int | bool) -> Iterator[None]:
     """Show progress inside the block if ``verbose`` is set, else as decided by :func:`progress`."""
     settings = _settings.get()
     show = bool(verbose) or (settings is not None and settings.show)
-    with progress(show=show, keep_best=settings is not None and settings.keep_best):
+    keep_best, counted = False, None
+    if settings is not None:
+        keep_best, counted = settings.keep_best, settings.reading
+    token = _settings.set(_Settings(show, keep_best, counted))
+    try:
         yield
+    finally:
+        _settings.reset(token)
 
 
 class FitProgress:
@@ -90,6 +166,7 @@ class FitProgress:
         self._total = total
         self._bar: Any = None
         self._task: Any = None
+        self._context = contextlib.ExitStack()
         self._started = 0.0
         self.interrupted = False
         self.n_steps = 0
@@ -104,11 +181,19 @@ class FitProgress:
                 BarColumn(),
                 TextColumn("{task.completed}/{task.total}"),
                 TextColumn("{task.fields[objective]}"),
+                TextColumn("{task.fields[reading]}"),
                 TimeElapsedColumn(),
                 console=Console(stderr=True),
             )
             self._bar.start()
-            self._task = self._bar.add_task(self._description, total=self._total, objective="")
+            self._task = self._bar.add_task(
+                self._description, total=self._total, objective="", reading=""
+            )
+            if reading() is None:
+                self._context.enter_context(shown(True))
+            counted = reading()
+            assert counted is not None
+            self._context.enter_context(counted.shown_by(self))
         self._started = time.perf_counter()
         return self
 
@@ -119,12 +204,17 @@ class FitProgress:
             text = "" if objective is None else f"objective {objective:.6g}"
             self._bar.update(self._task, completed=self.n_steps, objective=text)
 
+    def show_reading(self, text: str) -> None:
+        """Show how many passes were made over rows, and how fast."""
+        self._bar.update(self._task, reading=text)
+
     def __exit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> Literal[False] | bool:
+        self._context.close()
         if self._bar is not None:
             if kind is None:
                 self._bar.update(self._task, total=self.n_steps)

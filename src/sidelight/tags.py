@@ -29,6 +29,8 @@ class Kind:
         Heading of the methods of this kind in a list.
     clusters : bool
         Whether a fit gives every row a cluster, in ``labels_``.
+    elsewhere : str
+        Sentence about rows that do not fit into memory: a method that reads them block by block.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Kind:
     option: str
     title: str
     clusters: bool = False
+    elsewhere: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,17 +65,48 @@ class Knowledge:
 KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
-        Kind("clusterer", "a cluster for every row", "cluster", "-k", "Clusters", clusters=True),
+        Kind(
+            "clusterer",
+            "a cluster for every row",
+            "cluster",
+            "-k",
+            "Clusters",
+            clusters=True,
+            elsewhere="KMeans reads rows block by block, and so does PCKMeans, with pairs.",
+        ),
         Kind(
             "transformer",
             "new features of the rows",
             "embed",
             "-d",
             "Distances and projections",
+            elsewhere="RCA reads rows block by block.",
         ),
-        Kind("embedding", "coordinates of the rows on a map", "embed", "-d", "Maps"),
-        Kind("selector", "some of the features", "select", "-n", "Features"),
-        Kind("classifier", "a class for every row", "classify", "", "Classifiers"),
+        Kind(
+            "embedding",
+            "coordinates of the rows on a map",
+            "embed",
+            "-d",
+            "Maps",
+            elsewhere="ConstrainedPCA reads rows block by block; without pairs it is PCA.",
+        ),
+        Kind(
+            "selector",
+            "some of the features",
+            "select",
+            "-n",
+            "Features",
+            elsewhere="VarianceScore reads rows block by block, and so does FisherScore, with "
+            "labels.",
+        ),
+        Kind(
+            "classifier",
+            "a class for every row",
+            "classify",
+            "",
+            "Classifiers",
+            elsewhere="ConstrainedKMeans learns from labels and reads rows block by block.",
+        ),
         Kind(
             "graph-clusterer",
             "a cluster for every object of a graph of scored pairs",
@@ -80,6 +114,8 @@ KINDS: dict[str, Kind] = {
             "",
             "Scored pairs",
             clusters=True,
+            elsewhere="PCKMeans clusters rows block by block, by pairs that belong together or "
+            "apart.",
         ),
         Kind(
             "consensus",
@@ -88,6 +124,7 @@ KINDS: dict[str, Kind] = {
             "",
             "Several partitions",
             clusters=True,
+            elsewhere="KMeans clusters the rows that the partitions are of, block by block.",
         ),
         Kind(
             "regionalizer",
@@ -96,8 +133,18 @@ KINDS: dict[str, Kind] = {
             "-k",
             "Connected clusters",
             clusters=True,
+            elsewhere="PCKMeans reads rows block by block; neighbors can be its must-links.",
         ),
-        Kind("resolver", "an entity for every reference", "resolve", "", "Entities", clusters=True),
+        Kind(
+            "resolver",
+            "an entity for every reference",
+            "resolve",
+            "",
+            "Entities",
+            clusters=True,
+            elsewhere="COPKMeans reads rows block by block; references that are known to be the "
+            "same can be its must-links.",
+        ),
         Kind(
             "alternative",
             "clusters that differ from the splits that are known already",
@@ -105,6 +152,7 @@ KINDS: dict[str, Kind] = {
             "-k",
             "Other splits than the known ones",
             clusters=True,
+            elsewhere="GaussianMixture reads rows block by block, without regard to known splits.",
         ),
         Kind(
             "coclusterer",
@@ -113,6 +161,7 @@ KINDS: dict[str, Kind] = {
             "-k",
             "Clusters of rows and columns",
             clusters=True,
+            elsewhere="SphericalKMeans clusters the rows alone, block by block.",
         ),
         Kind(
             "categorizer",
@@ -121,6 +170,8 @@ KINDS: dict[str, Kind] = {
             "",
             "Categories of documents",
             clusters=True,
+            elsewhere="MultinomialMixture clusters documents block by block, and learns from "
+            "labels.",
         ),
         Kind(
             "anonymizer",
@@ -129,6 +180,8 @@ KINDS: dict[str, Kind] = {
             "",
             "Tables to publish",
             clusters=True,
+            elsewhere="SizeConstrainedKMeans finds clusters of a least size block by block; a "
+            "table to publish is made of parts that fit into memory.",
         ),
     )
 }

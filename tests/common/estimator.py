@@ -6,6 +6,7 @@ import functools
 import inspect
 import pickle
 import re
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -17,13 +18,18 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from tests.common import not_in_memory
-from tests.common.applies import applies_to
+from tests.common.applies import applies_to, has
 from tests.common.docstrings import entries_by_section
 from tests.common.models import data_for, fitted, fitted_again, make
 from tests.common.ownership import buffers_of, shared
+from tests.engine.processes import cut
 
 from sidelight import Constraints
 from sidelight.catalog import Method
+from sidelight.engine import as_rows
+from sidelight.engine.partitioned._local import LocalEngine
+from sidelight.engine.partitioned._rows import PartitionedRows
+from sidelight.engine.partitioned._values import RowValues
 from sidelight.exceptions import SidelightError
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
@@ -43,6 +49,10 @@ def dense(result: np.ndarray) -> np.ndarray:
     return result.item().toarray() if result.dtype == object and not result.shape else result
 
 
+def dense_rows(found: object) -> object:
+    return found.toarray() if sparse.issparse(found) else found
+
+
 def assert_same(one: object, other: object, X: object) -> None:
     """Assert that two fitted models say the same, to the last bit, and of the same labels."""
     if hasattr(one, "labels_"):
@@ -52,6 +62,27 @@ def assert_same(one: object, other: object, X: object) -> None:
     assert first or hasattr(one, "labels_")
     for name, value in first.items():
         np.testing.assert_array_equal(second[name], value)
+
+
+@applies_to(has("predict", "transform"))
+def check_answers_about_rows_from_elsewhere(method: Method) -> None:
+    """Answers about a source, block by block, and about partitions, beside them, are the same."""
+    model, data = fitted(method), data_for(method)
+    for X in (data.X, sparse.csr_array(data.X))[: 1 + method.tags.sparse]:
+        truth = (data.y,) if hasattr(model, "transduction_") else ()
+        for name in [name for name in USES if hasattr(model, name)]:
+            given = truth if name == "score" else ()
+            here = dense_rows(getattr(model, name)(X, *given))
+            for rows in (as_rows(X), PartitionedRows(LocalEngine(cut(X, 3)))):
+                there = getattr(model, name)(rows, *given)
+                if not sparse.issparse(there) and name != "score":
+                    assert isinstance(there, RowValues) is rows.is_partitioned
+                there = np.asarray(dense_rows(there))
+                assert there.dtype == np.asarray(here).dtype
+                if there.dtype.kind == "f":
+                    np.testing.assert_allclose(there, here, rtol=1e-9, atol=1e-9)
+                else:
+                    np.testing.assert_array_equal(there, here)
 
 
 def check_clone(method: Method) -> None:
@@ -255,21 +286,53 @@ def check_words_instead_of_numbers(method: Method) -> None:
         make(method, n_clusters=2).fit(table)
 
 
-def check_rows_that_are_not_in_memory(method: Method) -> None:
-    """Collections to be computed and names of files are refused in words, and not pulled."""
+#: Kinds whose rows are tables of anything, which a path does not give.
+OF_TABLES = ("resolver", "consensus", "anonymizer")
+
+
+REFUSED = r"Dask collection.*\.compute\(\)|Rows are a dask\.array of two dimensions"
+
+
+def check_collections_are_not_pulled(method: Method) -> None:
+    """What is no rows of Dask, or cannot stay on its workers, is refused in words, not pulled."""
     data, model = data_for(method), fitted(method)
     names = [name for name in (*USES, "inverse_transform") if name != "score"]
     uses = [getattr(model, name) for name in names if hasattr(model, name)]
     for call in (make(method).fit, *uses):
         for lazy in (not_in_memory.Array(data.X), not_in_memory.DataFrame(data.X)):
-            with pytest.raises(TypeError, match=r"Dask collection.*\.compute\(\).*open_rows"):
+            with pytest.raises((TypeError, SidelightError), match=REFUSED):
                 call(lazy)
             assert not lazy.pulled
-        with pytest.raises(TypeError, match=r"LazyFrame.*\.collect\(\)"):
-            call(not_in_memory.LazyFrame(data.X))
-        for path in ("rows.parquet", Path("rows.parquet")):
-            with pytest.raises(TypeError, match=r"'rows\.parquet'.*open_rows.*read_table"):
-                call(path)
+
+
+@applies_to(lambda method: method.tags.kind in OF_TABLES)
+def check_names_of_files_are_refused(method: Method) -> None:
+    for path in ("rows.parquet", Path("rows.parquet")):
+        with pytest.raises(TypeError, match=r"'rows\.parquet'.*open_rows.*read_table"):
+            make(method).fit(path)
+
+
+@applies_to(lambda method: method.tags.kind not in OF_TABLES)
+def check_files_are_rows(method: Method) -> None:
+    """What is named by a path or asked for by a query gives what the array in memory gives."""
+    data, memory = data_for(method), fitted(method)
+    with tempfile.TemporaryDirectory() as folder:
+        path, names = Path(folder, "rows.parquet"), [f"x{j}" for j in range(data.X.shape[1])]
+        frame = pl.DataFrame(data.X, schema=names)
+        frame.write_parquet(path)
+        for rows in (str(path), frame.lazy()):
+            found = results(memory, rows)
+            for name, expected in results(memory, data.X).items():
+                np.testing.assert_allclose(dense(found[name]), dense(expected), rtol=1e-9)
+        disk = make(method).fit(path, constraints=data.known)
+        np.testing.assert_array_equal(disk.feature_names_in_, names)
+        if hasattr(memory, "labels_"):
+            np.testing.assert_array_equal(disk.labels_, memory.labels_)
+        for name in (name for name in USES if hasattr(disk, name) and name != "score"):
+            with pytest.raises(ValueError, match="feature names should match"):
+                getattr(disk, name)(frame.rename({"x0": "other"}).lazy())
+    with pytest.raises(FileNotFoundError, match=r"no file nowhere/\*\.parquet"):
+        make(method).fit("nowhere/*.parquet")
 
 
 def check_constraints_about_other_rows(method: Method) -> None:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sidelight.cluster import KMeans
-from sidelight.engine import _memory, as_rows, open_rows, threads
+from sidelight.engine import _memory, as_rows, memory, open_rows, threads
 from sidelight.engine._disk import BLOCKS_IN_BUDGET
 from sidelight.exceptions import SidelightError
 
@@ -151,7 +151,7 @@ def test_files_that_cannot_be_rows(tmp_path):
     with pytest.raises(FileNotFoundError, match="There is no file"):
         open_rows(tmp_path / "nowhere.npy")
     (tmp_path / "x.txt").write_text("1 2")
-    with pytest.raises(SidelightError, match=r"\.npy and \.parquet"):
+    with pytest.raises(SidelightError, match=r"Parquet.*CSV.*\.npy files, not from \.txt"):
         open_rows(tmp_path / "x.txt")
     (tmp_path / "bad.npy").write_text("not numpy")
     with pytest.raises(SidelightError, match=r"bad\.npy is not a \.npy file"):
@@ -168,8 +168,24 @@ def test_files_that_cannot_be_rows(tmp_path):
     np.save(tmp_path / "x.npy", np.zeros((3, 2)))
     with pytest.raises(SidelightError, match="named columns"):
         open_rows(tmp_path / "x.npy", columns=["a"])
-    with pytest.raises(SidelightError, match="memory_budget"):
-        open_rows(tmp_path / "x.npy", memory_budget=0)
+    for budget in (0, "0 MB", "much", "-3"):
+        with pytest.raises(SidelightError, match="memory_budget"):
+            open_rows(tmp_path / "x.npy", memory_budget=budget)
+    with pytest.raises(SidelightError, match="as_rows"):
+        open_rows(np.zeros((3, 2)))
+
+
+def test_budgets_are_sizes(tmp_path):
+    np.save(tmp_path / "x.npy", np.ones((1000, 10)))
+    bytes_ = BLOCKS_IN_BUDGET * 80 * 100
+    assert len(open_rows(tmp_path / "x.npy", memory_budget=bytes_).blocks) == 10
+    for size in ("128000", "128kB", "0.128 MB", "125 KiB"):
+        assert len(open_rows(tmp_path / "x.npy", memory_budget=size).blocks) == 10
+        with memory(size):
+            assert len(as_rows(tmp_path / "x.npy").blocks) == 10
+    with memory("1TB"), memory("128kB"):
+        assert len(as_rows(tmp_path / "x.npy", memory_budget="1GB").blocks) == 1
+    assert len(as_rows(tmp_path / "x.npy").blocks) == 1
 
 
 def test_a_row_wider_than_the_budget_is_a_block_of_its_own(tmp_path):

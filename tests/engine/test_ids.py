@@ -6,8 +6,6 @@ import warnings
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from sidelight import Constraints
@@ -99,11 +97,3 @@ def test_ids_that_repeat_go_by_position_with_a_warning(tmp_path, table):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         open_rows(path, columns=["a", "b"])
-
-
-def test_a_folder_of_parquet_files_is_refused_in_words(tmp_path, table):
-    folder = tmp_path / "rows.parquet"
-    folder.mkdir()
-    pq.write_table(pa.Table.from_pandas(table), folder / "part.0.parquet")
-    with pytest.raises(SidelightError, match=r"is a folder.*one file"):
-        open_rows(folder)

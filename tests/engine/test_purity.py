@@ -21,14 +21,21 @@ METHODS = [method for method in catalog.methods() if method.tags.kind != "graph-
 #: Settings of methods that have loops of their own.
 SETTINGS: dict[str, list[dict[str, Any]]] = {
     "BalancedKMeans": [{"metric": "cosine"}, {"assignment": "flow"}],
+    "BernoulliMixture": [{"binarize": 12.0}],
     "COPKMeans": [{"variant": "published"}],
+    "ConstrainedLPP": [{"graph": "landmarks"}],
+    "ConstraintScore": [{"criterion": "difference"}],
+    "DCA": [{"variant": "published"}],
     "FrequencySensitiveKMeans": [{"mode": mode} for mode in ("partial", "full", "streaming")],
     "GaussianMixture": [
         {"covariance_type": kind}
         for kind in ("tied", "diag", "spherical", "factor", "ppca", "subspace")
     ],
     "GlobalKMeans": [{"method": "full"}, {"candidates": "kd-tree"}],
+    "KohonenMap": [{"n_epochs": None}],
     "HMRFKMeans": [{"divergence": "cosine"}, {"divergence": "kl"}],
+    "ITML": [{"prior": "covariance"}],
+    "MMC": [{"shape": "diagonal"}],
     "MPCKMeans": [
         {"metric_type": "per-cluster", "shape": "full"},
         {"metric_type": "per-cluster", "shape": "diagonal"},
@@ -36,13 +43,16 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     ],
     "PCKMeans": [{"variant": "published"}],
     "SoftBalancedKMeans": [{"metric": "cosine"}],
+    "SpectralClustering": [{"graph": "landmarks"}],
 }
 CASES = [
     pytest.param(method, {}, rows, id=f"{method.name}-{rows}")
     for method in METHODS
     for rows in (("dense", "sparse") if method.tags.sparse else ("dense",))
 ] + [
-    pytest.param(method, setting, "dense", id=f"{method.name}-{'-'.join(setting.values())}")
+    pytest.param(
+        method, setting, "dense", id=f"{method.name}-{'-'.join(map(str, setting.values()))}"
+    )
     for method in METHODS
     for setting in SETTINGS.get(method.cls.__name__, ())
 ]

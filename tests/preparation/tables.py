@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+
+from sidelight.io.inner import Part
 
 
 def mixed_table(seed: int, n: int = 60, *, gaps: float = 0.0) -> pd.DataFrame:
@@ -106,3 +111,74 @@ def patients(seed: int = 0, n: int = 400, *, panels: int = 5, tests: int = 9) ->
             values = rng.normal(100 * test, 10, n).round(1)
             columns[f"panel {panel} test {test}"] = np.where(taken, values, np.nan)
     return pd.DataFrame(columns)
+
+
+class TablePart(Part):
+    """A part of a table in memory, in stretches of a few rows."""
+
+    def __init__(self, table: pa.Table, name: str = "a part", rows: int = 7) -> None:
+        self.schema, self.name = table.schema, name
+        self.table, self._step = table, rows
+        starts = range(0, table.num_rows, rows)
+        self.chunks = tuple(min(rows, table.num_rows - start) for start in starts)
+
+    def _read(self, names: list[str], rows: int, chunks: Any) -> Iterator[pa.RecordBatch]:
+        for chunk in range(len(self.chunks)) if chunks is None else chunks:
+            some = self.table.select(names).slice(chunk * self._step, self._step)
+            yield from some.combine_chunks().to_batches()
+
+
+def cut(table: pa.Table, places: Sequence[int], rows: int = 7) -> list[TablePart]:
+    """The table in parts, cut at these places."""
+    ends = [0, *sorted(places), table.num_rows]
+    return [
+        TablePart(table.slice(start, stop - start), f"part {number}", rows)
+        for number, (start, stop) in enumerate(itertools.pairwise(ends))
+    ]
+
+
+def everything(seed: int, n: int) -> pa.Table:
+    """A column of every kind that preparation knows."""
+    rng = np.random.default_rng(seed)
+    words = np.array(
+        ["late", "torn", "box", "great", "fine", "cheese", "slow", "quick", "dry", "ok"]
+    )
+    days = pd.to_datetime("2019-03-01") + pd.to_timedelta(rng.integers(0, 20_000, n), "h")
+    amounts = rng.normal(5e8, 1.0, n).round(2)
+    gaps = rng.random(n) < 0.2
+    return pa.table(
+        {
+            "number": rng.normal(size=n),
+            "far": pa.array(np.where(gaps, np.nan, 1e9 + rng.random(n)), from_pandas=True),
+            "also_far": pa.array(np.where(gaps, np.nan, rng.random(n)), from_pandas=True),
+            "skewed": np.exp(rng.normal(3, 2, n)),
+            "few": rng.integers(0, 2, n),
+            "flag": rng.random(n) < 0.4,
+            "order_id": rng.permutation(n) + 1000,
+            "row": np.arange(n),
+            "each_once": rng.permutation(n),
+            "shop_no": rng.integers(0, 4, n),
+            "zip": rng.integers(10_000, 99_999, n),
+            "constant": np.ones(n),
+            "empty": pa.nulls(n),
+            "member": rng.choice(["yes", "no", "n/a"], n),
+            "grade": rng.choice(["low", "medium", "high"], n),
+            "country": rng.choice(["DE", "FR ", " FR", "IT", ""], n, p=[0.5, 0.2, 0.1, 0.1, 0.1]),
+            "city": np.char.add("city ", np.minimum(rng.geometric(0.1, n), 60).astype(str)),
+            "name": np.char.add("person ", rng.permutation(n).astype(str)),
+            "size": pa.array(rng.choice(["S", "M", "L"], n)).dictionary_encode(),
+            "rank": pa.DictionaryArray.from_arrays(
+                rng.integers(0, 3, n).astype(np.int32), ["one", "two", "six"], ordered=True
+            ),
+            "day": days,
+            "clock": pa.array(rng.integers(0, 86_400, n), pa.int32()).cast(pa.time32("s")),
+            "took": pa.array(rng.integers(0, 10**9, n)).cast(pa.duration("us")),
+            "written_day": days.strftime("%d.%m.%Y"),
+            "mixed_day": np.where(gaps, days.strftime("%m/%d/%Y"), days.strftime("%Y-%m-%d")),
+            "written_clock": days.strftime("%H:%M"),
+            "amount": [f"{x:,.2f} €".translate(str.maketrans(",.", ".,")) for x in amounts],
+            "nearly_numbers": np.where(np.arange(n) == n // 2, "soon", rng.random(n).astype(str)),
+            "prose": [" ".join(words[rng.integers(0, 10, 6)]) for _ in range(n)],
+            "same_day": days,
+        }
+    )

@@ -58,7 +58,7 @@ def check_weights(sample_weight: Any, source: RowSource, X: Any) -> Array | None
     if sample_weight is None:
         return None
     check_computed(sample_weight, "sample_weight", rows=False)
-    check_one_index(sample_weight, X, "sample_weight")
+    check_one_index(sample_weight, X if hasattr(X, "iloc") else source, "sample_weight")
     weights = np.asarray(sample_weight, dtype=source.dtype)
     if weights.ndim == 0:
         weights = np.full(source.n_rows, weights, dtype=source.dtype)

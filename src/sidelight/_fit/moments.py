@@ -118,6 +118,23 @@ def moments(
     return Moments(mass, point + shift, _without_rounding(second, mass, outer, point + shift))
 
 
+def covariance(source: RowSource) -> FloatArray:
+    """Return the covariance of all rows, divided by their number.
+
+    One pass for the mean and another one around it: directions of little variance keep their
+    digits, however far from the first rows the mean is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sidelight._fit.moments import covariance
+    >>> from sidelight.engine import as_rows
+    >>> covariance(as_rows(np.array([[0.0], [2.0]])))
+    array([[1.]])
+    """
+    return moments(source, full=True, near=moments(source).mean).covariance
+
+
 def feature_ranges(source: RowSource) -> tuple[Array, Array]:
     """Return the least and the largest value of every feature, in the element type of the rows."""
 

@@ -1,4 +1,4 @@
-"""Scatter of chunklets, of pairs and of all rows, and the matrix algebra of linear methods."""
+"""Scatter of chunklets and of pairs, and the matrix algebra of linear methods."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RANK_TOLERANCE = 1e-12
 
 
 def chunklet_scatter(
-    rows: Array, component: Array, weight: Array | None = None
+    rows: Any, component: Array, weight: Array | None = None
 ) -> tuple[Array, float, int]:
     """``Σ_j w_j Σ_{i∈j} (x_i - m_j)(x_i - m_j)ᵀ`` over must-link components of two rows or more.
 
@@ -99,20 +99,6 @@ def pair_scatter(rows: Any, pairs: Array, weights: Array) -> Array:
         differences = pair_differences(rows, pairs[start : start + PAIR_BLOCK])
         total += (differences * weights[start : start + PAIR_BLOCK, None]).T @ differences
     return total
-
-
-def total_covariance(rows: Array) -> Array:
-    """Covariance of all rows, divided by their number.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sidelight._fit.scatter import total_covariance
-    >>> total_covariance(np.array([[0.0], [2.0]]))
-    array([[1.]])
-    """
-    offsets = centered(rows)
-    return offsets.T @ offsets / len(offsets)
 
 
 def centered(rows: Array) -> Array:

@@ -15,6 +15,7 @@ from sidelight._warn import warn
 from sidelight.base._estimator import ConstrainedEstimator, not_defined
 from sidelight.constraints import Constraints
 from sidelight.constraints.inner import check_one_index, is_unknown, plain
+from sidelight.engine.inner import opened
 from sidelight.exceptions import SidelightError, UnusedKnowledge
 from sidelight.tags import CLASSIFIER_TAGS
 
@@ -169,6 +170,7 @@ class Classifier(ClassifierMixin, ConstrainedEstimator):
         accuracy : float
             Between 0 and 1.
         """
+        X = opened(X)
         check_one_index(y, X, "y")
         truth = plain(y).reshape(-1)
         known = np.array([not is_unknown(value) for value in truth.tolist()], dtype=bool)

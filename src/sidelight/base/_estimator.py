@@ -12,24 +12,29 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sidelight._fit.checkpoints import described
 from sidelight._fit.checks import (
     check_extent,
     check_n_clusters,
     check_pair_weights,
     explain_bad_rows,
+    no_sparse_rows,
     partial_labels,
 )
 from sidelight._fit.docstrings import complete
+from sidelight._fit.loading import load_rows, names_of
 from sidelight._fit.parameters import check_parameters
 from sidelight._fit.restarts import Result, Run, best_restart, numbers_in
 from sidelight._fit.summary import summarize
-from sidelight._in_memory import check_in_memory
+from sidelight._in_memory import check_computed, is_collection
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import listed, worded
+from sidelight.base._answers import answer_by_blocks, not_in_memory
 from sidelight.constraints import Constraints
-from sidelight.constraints.inner import align, check_one_index, warn_of_positions
+from sidelight.constraints.inner import align, check_one_index, warn_of_order, warn_of_positions
 from sidelight.engine import RowSource, as_rows
+from sidelight.engine.inner import in_checkpoint, opened
 from sidelight.exceptions import ConstraintWarning, SidelightError, UnusedKnowledge
 from sidelight.tags import KINDS, MethodTags
 
@@ -60,6 +65,7 @@ class ConstrainedEstimator(BaseEstimator):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         complete(cls, "Attributes", cls._common_attributes)
+        answer_by_blocks(cls)
 
     #: Kinds of knowledge that count beside labels only, such as must-links that pass them on.
     _with_labels: ClassVar[tuple[str, ...]] = ()
@@ -69,6 +75,10 @@ class ConstrainedEstimator(BaseEstimator):
 
     #: Sentence that names a method for knowledge that this one does not use.
     _uses_pairs: ClassVar[str] = ""
+
+    #: Sentence that names a method for rows that do not fit into memory, where this one needs all
+    #: of them at once; that of its kind by default.
+    _elsewhere: ClassVar[str] = ""
 
     #: Tags of the method itself (:func:`sidelight.tags.own_tags`).
     _own_tags: ClassVar[dict[str, Any]] = {}
@@ -94,8 +104,10 @@ class ConstrainedEstimator(BaseEstimator):
 
         Parameters
         ----------
-        X : array, CSR matrix or RowSource of shape (n_samples, n_features)
-            The rows; CSR matrices and rows on disk where the method takes them.
+        X : array, CSR matrix, path, query or RowSource of shape (n_samples, n_features)
+            The rows; CSR matrices where the method takes them. What
+            :func:`sidelight.engine.open_rows` opens (a file, ``"big/*.parquet"``, a dataset, a
+            query) is read block by block where the method can, else whole.
         y : array of shape (n_samples,), default=None
             Known classes, -1 where unknown.
         constraints : Constraints, default=None
@@ -133,14 +145,17 @@ class ConstrainedEstimator(BaseEstimator):
     ) -> tuple[RowSource, Constraints]:
         """Check parameters, rows and knowledge: how every ``fit`` begins."""
         self._check_parameters(reset=True)
+        X = opened(X)
         source = self._validate_rows(X, reset=True)
-        return source, self._validate_knowledge(constraints, y, source.n_rows, X)
+        known = self._validate_knowledge(constraints, y, source.n_rows, X)
+        return in_checkpoint(source, lambda: described(self, known)), known
 
     def _validate_fit_in_memory(
         self, X: Any, y: Any, constraints: Constraints | None, *, reset: bool = True
     ) -> tuple[Any, Constraints]:
         """Like :meth:`_validate_fit`, for methods that need the array or CSR matrix itself."""
         self._check_parameters(reset=reset)
+        X = opened(X)
         rows: Any = self._check_rows(X, reset=reset)
         return rows, self._validate_knowledge(constraints, y, rows.shape[0], X)
 
@@ -200,13 +215,21 @@ class ConstrainedEstimator(BaseEstimator):
 
     def _check_rows(self, X: Any, *, reset: bool) -> Rows:
         """Validate the data: float32 or float64, finite, dense or CSR, or rows on disk."""
-        check_in_memory(X)
         tags = self.__sidelight_tags__()
+        if reset and not tags.out_of_core and is_collection(X):
+            check_computed(X)
+        X = opened(X)
+        if isinstance(X, RowSource) and X.is_in_memory and not tags.out_of_core:
+            X = X.to_memory()
         if isinstance(X, RowSource):
-            source = self._check_source(X, reset=reset, allowed=tags.out_of_core)
-            source = source.with_missing() if tags.missing else source
-            check_extent(X, source, fit=reset, directions=self._takes_directions)
-            return source
+            rows: Any = self._check_source(X, reset=reset)
+            rows = rows.with_missing() if tags.missing else rows
+            if not tags.out_of_core:
+                if rows.is_partitioned:
+                    raise not_in_memory(self)
+                rows = self._loaded(load_rows(rows, not_in_memory(self)), tags, reset=reset)
+            check_extent(X, rows, fit=reset, directions=self._takes_directions)
+            return rows
         if sparse.issparse(X) and not tags.sparse and getattr(self, "metric", "") == "precomputed":
             raise SidelightError(
                 f"{type(self).__name__} compares every row with every other: it needs a dense "
@@ -248,19 +271,30 @@ class ConstrainedEstimator(BaseEstimator):
             rows.sum_duplicates()
         return rows
 
-    def _check_source(self, X: RowSource, *, reset: bool, allowed: bool) -> RowSource:
-        if not allowed:
-            raise SidelightError(
-                f"{type(self).__name__} works on arrays in memory; load the rows first."
+    def _check_source(self, X: RowSource, *, reset: bool) -> RowSource:
+        """Check the columns of rows on disk, by their names where they have some."""
+        if not X.n_rows:
+            raise ValueError(
+                f"Found 0 sample(s) in X, but {type(self).__name__} needs at least one row."
             )
         if reset:
-            self.n_features_in_ = X.n_features
+            self._fitted_dense = not X.is_sparse
+        if reset or hasattr(X, "columns"):
+            validate_data(self, names_of(X), reset=reset, skip_check_array=True)
         elif X.n_features != self.n_features_in_:
             raise ValueError(
                 f"X has {X.n_features} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input."
             )
         return X
+
+    def _loaded(self, rows: Any, tags: MethodTags, *, reset: bool) -> Any:
+        """Return rows that were read from disk as rows that were given are returned."""
+        if sparse.issparse(rows) and not tags.sparse:
+            raise SidelightError(no_sparse_rows(type(self).__name__))
+        if reset:
+            self._fitted_dense = not sparse.issparse(rows)
+        return self._arranged(rows, tags) if sparse.issparse(rows) else rows
 
     def _check_constraints(
         self, constraints: Constraints | None, y: Any, n_samples: int, X: Any
@@ -276,6 +310,8 @@ class ConstrainedEstimator(BaseEstimator):
             known = align(constraints, X)
             if known.ids is None:
                 warn_of_positions(known, X)
+            elif isinstance(X, RowSource) and not X.is_in_memory:
+                warn_of_order(known, X)
         else:
             raise TypeError(
                 f"constraints must be a sidelight.Constraints object, not "

@@ -10,8 +10,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._typing import Array
+from sidelight.base._answers import answers
 from sidelight.base._estimator import ConstrainedEstimator, not_defined
 from sidelight.constraints import Constraints
+from sidelight.engine import RowSource
 from sidelight.tags import PLAIN_TAGS, SOFT_TAGS
 
 
@@ -47,7 +49,10 @@ class Transformer(TransformerMixin, ConstrainedEstimator):
             New features, in the element type of the rows.
         """
         check_is_fitted(self)
-        return self._transform(self._check_rows(X, reset=False))
+        rows = self._check_rows(X, reset=False)
+        if isinstance(rows, RowSource):
+            return answers(self, "transform", rows)
+        return self._transform(rows)
 
     def _transform(self, rows: Any) -> Any:
         """Return the new features of checked rows."""

@@ -34,9 +34,9 @@ class Files:
     force: bool = False
     spreadsheet_safe: bool = False
 
-    def check_free(self, inputs: Iterable[Any]) -> dict[str, Path]:
+    def check_free(self, inputs: Iterable[Any], *, folders: bool = False) -> dict[str, Path]:
         """Refuse to replace what is not ours, and return what is to be replaced, by kind."""
-        return check_outputs_free(inputs, force=self.force, **self.outputs)
+        return check_outputs_free(inputs, force=self.force, folders=folders, **self.outputs)
 
     def write(self, found: Result) -> dict[str, Path]:
         """Write what came out."""
@@ -46,7 +46,7 @@ class Files:
 def perform(job: Job, request: Any, files: Files, screen: Screen) -> Result:
     """Do a job from its request to files and screen."""
     outputs = files.outputs
-    old = files.check_free(request.inputs)
+    old = files.check_free(request.inputs, folders=hasattr(request, "memory"))
     late = {kind: path for kind, path in old.items() if kind in LATE}
     with set_by(request.options()):
         found = run_and_show(job, request, screen)

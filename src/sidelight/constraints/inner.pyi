@@ -8,6 +8,7 @@ from .algebra._alignment import align_to_ids as align_to_ids
 from .algebra._alignment import by_row as by_row
 from .algebra._alignment import check_one_index as check_one_index
 from .algebra._alignment import own_ids as own_ids
+from .algebra._alignment import warn_of_order as warn_of_order
 from .algebra._alignment import warn_of_positions as warn_of_positions
 from .algebra._canonical import RowIndex as RowIndex
 from .algebra._canonical import StatedPairs as StatedPairs

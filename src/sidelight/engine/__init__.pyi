@@ -1,3 +1,4 @@
+from ._budget import memory as memory
 from ._reductions import Maximum as Maximum
 from ._reductions import Minimum as Minimum
 from ._reductions import Top as Top
@@ -6,3 +7,8 @@ from ._source import as_rows as as_rows
 from ._source import open_rows as open_rows
 from ._threads import get_threads as get_threads
 from ._threads import threads as threads
+from .partitioned._checkpoint import checkpoint as checkpoint
+from .partitioned._engine import Engine as Engine
+from .partitioned._engine import Loss as Loss
+from .partitioned._rows import PartitionedRows as PartitionedRows
+from .partitioned._values import RowValues as RowValues

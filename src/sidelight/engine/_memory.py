@@ -44,6 +44,8 @@ def rows_of(X: sparse.csr_array, rows: slice) -> sparse.csr_array:
 class ArrayRows(RowSource):
     """A dense array in memory."""
 
+    is_in_memory = True
+
     def __init__(self, X: Array) -> None:
         if X.ndim != 2:
             raise SidelightError(f"Rows must be a matrix, got an array of shape {X.shape}.")
@@ -75,6 +77,7 @@ class SparseRows(RowSource):
     """A CSR matrix in memory."""
 
     is_sparse = True
+    is_in_memory = True
 
     def __init__(self, X: Any) -> None:
         self.dtype = floating_dtype(X.dtype)

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import os
+import sys
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sidelight._in_memory import check_computed
+from sidelight._in_memory import is_collection
+from sidelight._progress import Reading, reading
 from sidelight._typing import Array
 from sidelight.engine._extent import largest_by_column
 from sidelight.engine._reductions import Maximum
 from sidelight.engine._threads import get_threads, one_thread_blas
 from sidelight.exceptions import SidelightError
+from sidelight.io.inner import is_on_disk
 
 Arrays = tuple[Array, ...]
 BlockFunction = Callable[..., tuple[Sequence[Any], Sequence[Array]]]
 BlockResult = tuple[int, int, Sequence[Any], Sequence[Array]]
-
-DEFAULT_BUDGET = 256 * 2**20
 
 
 class RowSource(ABC):
@@ -60,6 +59,9 @@ class RowSource(ABC):
     #: At most this many tasks read rows at the same time, whatever the number of threads: what
     #: keeps rows on disk within their memory budget.
     max_parallel: int | None = None
+
+    #: Whether the rows are in memory as one array or CSR matrix.
+    is_in_memory: bool = False
 
     #: Whether the rows live in partitions elsewhere, and with them what passes leave for each row.
     is_partitioned: bool = False
@@ -145,14 +147,24 @@ class RowSource(ABC):
         >>> total, largest
         (array([6., 9.]), array([1., 3., 5.]))
         """
-        return self.block_results(function, aligned=aligned).finish()
+        counted = None if self.is_in_memory else reading()
+        return self.block_results(function, aligned=aligned, counted=counted).finish()
 
     def block_results(
-        self, function: BlockFunction, *, aligned: Sequence[Any] = ()
+        self,
+        function: BlockFunction,
+        *,
+        aligned: Sequence[Any] = (),
+        counted: Reading | None = None,
     ) -> BlockResults:
-        """Return the results of :meth:`map_reduce` before minima, tops and the like are read."""
+        """Return the results of :meth:`map_reduce` before minima, tops and the like are read.
+
+        ``counted`` counts the pass and its rows, for a bar that somebody watches.
+        """
         blocks = self.blocks
         results = BlockResults(self.n_rows)
+        if counted is not None:
+            counted.begin_pass()
 
         def work(task: tuple[int, ...]) -> list[BlockResult]:
             done = []
@@ -166,6 +178,8 @@ class RowSource(ABC):
             for task_results in _in_order(work, self.tasks(), self._workers()):
                 for start, stop, totals, rows in task_results:
                     results.add(start, stop, totals, rows)
+                    if counted is not None:
+                        counted.add(stop - start)
         return results
 
     def _workers(self) -> int:
@@ -256,16 +270,16 @@ def _in_order(
                 future.cancel()
 
 
-def as_rows(X: Any, *, memory_budget: int | None = None) -> RowSource:
+def as_rows(X: Any, *, memory_budget: int | str | None = None) -> RowSource:
     """Make a :class:`RowSource` of whatever holds the rows.
 
     Parameters
     ----------
-    X : array, CSR matrix, numpy.memmap, path or RowSource
-        A path names a ``.npy`` or a Parquet file, see :func:`open_rows`.
-    memory_budget : int, default=None
-        Bytes that blocks read from disk may take at the same time (256 MB by default); nothing
-        is copied for arrays in memory.
+    X : array, CSR matrix, numpy.memmap, path, dataset, query or RowSource
+        Files, datasets and queries are those of :func:`open_rows`.
+    memory_budget : int or str, default=None
+        Bytes that blocks read from disk may take at the same time, or a size such as ``"2GB"``
+        (256 MB by default, see :func:`memory`); nothing is copied for arrays in memory.
 
     Examples
     --------
@@ -276,9 +290,10 @@ def as_rows(X: Any, *, memory_budget: int | None = None) -> RowSource:
     """
     if isinstance(X, RowSource):
         return X
-    if isinstance(X, (str, os.PathLike)):
+    if is_on_disk(X):
         return open_rows(X, memory_budget=memory_budget)
-    check_computed(X)
+    if is_collection(X):
+        return rows_of_collection(X)
     if isinstance(X, np.memmap):
         from sidelight.engine._disk import MappedRows
 
@@ -290,28 +305,78 @@ def as_rows(X: Any, *, memory_budget: int | None = None) -> RowSource:
     return ArrayRows(np.asarray(X))
 
 
+def opened(X: Any) -> Any:
+    """Return rows that are to be read from elsewhere as a :class:`RowSource`; all else as it is.
+
+    While a client of Dask is active, files are read by its workers.
+
+    Parameters
+    ----------
+    X : object
+        What a user gave for rows: an array, a data frame, a path, a query.
+    """
+    if is_on_disk(X):
+        rows = as_rows(X)
+        if "distributed" in sys.modules:
+            from sidelight.engine.dask._collections import rows_of_files
+
+            return rows_of_files(rows)
+        return rows
+    return as_rows(X) if is_collection(X) or _needs_a_copy(X) else X
+
+
+def _needs_a_copy(X: Any) -> bool:
+    """Whether a memory map would be copied into memory, were it taken for an array."""
+    if not isinstance(X, np.memmap) or X.ndim != 2 or X.dtype.kind not in "biuf":
+        return False
+    return floating_dtype(X.dtype) != X.dtype or not X.flags.c_contiguous
+
+
+def rows_of_collection(X: Any) -> RowSource:
+    """Return the rows of a collection of Dask, which stay on its workers.
+
+    Parameters
+    ----------
+    X : dask.array.Array or dask.dataframe.DataFrame
+        The collection.
+    """
+    from sidelight.engine.dask._collections import rows_of_collection as on_workers
+
+    return on_workers(X)
+
+
 def open_rows(
-    path: str | os.PathLike[str],
+    path: Any,
     columns: Sequence[str] | None = None,
-    memory_budget: int | None = None,
+    memory_budget: int | str | None = None,
     *,
     id_column: str | None = None,
+    ids: Any = None,
 ) -> RowSource:
     """Open rows on disk; they are read block by block, as often as an algorithm needs them.
 
     Parameters
     ----------
-    path : path
-        A ``.npy`` file with a matrix, or a Parquet file with one column per feature.
+    path : path, sequence of paths, pyarrow.dataset.Dataset, polars.LazyFrame or DuckDB relation
+        A ``.npy`` file with a matrix, or a file with one column per feature: Parquet, Feather
+        (``.feather``, ``.arrow``, ``.ipc``), CSV (``.csv``, ``.csv.gz``, ``.tsv``). A folder of
+        such files, a pattern such as ``"big/*.parquet"`` or a list of files stands for the rows of
+        all of them, one file after the other (``part-2`` before ``part-10``). Text files and
+        queries, which cannot be read from the middle, are written once into a temporary Arrow or
+        Parquet file (in ``TMPDIR``), which is removed together with the rows.
     columns : sequence of str, default=None
-        Columns of a Parquet file to use; by default all numeric ones but the ids.
-    memory_budget : int, default=None
-        Bytes that blocks may take in memory at the same time, 256 MB by default.
+        Columns to use; by default all numeric ones but the ids, which all files must have in the
+        same order.
+    memory_budget : int or str, default=None
+        Bytes that blocks may take in memory at the same time, or a size such as ``"500MB"``; by
+        default that of ``with memory(...)``, else 256 MB.
     id_column : str, default=None
-        Column of a Parquet file that names the rows: no feature, and what the ids of constraints
-        are looked up in. Without it, and without ``columns``, a column of whole numbers or text,
-        each there once, whose name says so (``id``, ``customer_id``, the index of pandas) is taken.
-        The ids are held in memory.
+        Column that names the rows: no feature, and what the ids of constraints are looked up in.
+        Without it, and without ``columns``, a column of whole numbers or text, each there once,
+        whose name says so (``id``, ``customer_id``, the index of pandas) is taken. The ids are held
+        in memory, and no two files may share one.
+    ids : array of shape (n_rows,), default=None
+        Names of the rows, for files without such a column, such as ``.npy``.
 
     Examples
     --------
@@ -326,27 +391,14 @@ def open_rows(
     >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
     True
     """
-    from sidelight.engine._disk import NpyRows, ParquetRows
+    from sidelight.engine._open import open_on_disk
 
-    path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"There is no file {path}.")
-    if path.is_dir():
+    if not is_on_disk(path):
         raise SidelightError(
-            f"{path} is a folder, as which Dask and Spark write a table; rows are read from one "
-            "file. pyarrow.dataset.dataset(folder).to_batches() gives them piece by piece, and "
-            "pyarrow.parquet.ParquetWriter joins the pieces."
+            f"open_rows opens files, datasets and queries, not {type(path).__name__}; as_rows(X) "
+            "takes arrays."
         )
-    if path.suffix == ".npy":
-        if columns is not None or id_column is not None:
-            raise SidelightError(f"{path} is a .npy file: it has no named columns to choose from.")
-        return NpyRows(path, memory_budget=memory_budget)
-    if path.suffix in {".parquet", ".pq"}:
-        return ParquetRows(path, columns=columns, memory_budget=memory_budget, id_column=id_column)
-    raise SidelightError(
-        f"Rows are read from .npy and .parquet files, not from {path.suffix or 'a file without'} "
-        f"({path}); load it and pass the array, or convert it first."
-    )
+    return open_on_disk(path, columns, memory_budget, id_column=id_column, ids=ids)
 
 
 def equal_blocks(n_rows: int, rows_per_block: int) -> list[tuple[int, int]]:

@@ -1,3 +1,4 @@
+from ._budget import check_budget as check_budget
 from ._extent import DIRECTIONS as DIRECTIONS
 from ._extent import PAIR_WEIGHTS as PAIR_WEIGHTS
 from ._extent import SQUARED as SQUARED
@@ -5,7 +6,14 @@ from ._extent import WEIGHTS as WEIGHTS
 from ._extent import largest_by_column as largest_by_column
 from ._extent import too_large as too_large
 from ._extent import too_small as too_small
+from ._files import FileRows as FileRows
+from ._ids import NAMELESS as NAMELESS
+from ._ids import check_has_ids as check_has_ids
+from ._ids import find_ids as find_ids
+from ._ids import id_candidates as id_candidates
+from ._joined import JoinedRows as JoinedRows
 from ._memory import ArrayRows as ArrayRows
+from ._open import open_tables as open_tables
 from ._reductions import Concatenated as Concatenated
 from ._row_values import count_changes as count_changes
 from ._row_values import count_codes as count_codes
@@ -16,4 +24,9 @@ from ._row_values import rows_where as rows_where
 from ._row_values import smaller_values as smaller_values
 from ._row_values import total_of as total_of
 from ._source import BlockFunction as BlockFunction
+from ._source import opened as opened
 from ._threads import one_thread_blas as one_thread_blas
+from .dask._collections import rows_of_files as rows_of_files
+from .dask._engine import DaskEngine as DaskEngine
+from .dask._engine import FilePartitions as FilePartitions
+from .partitioned._checkpoint import in_checkpoint as in_checkpoint

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
+from scipy import sparse
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -115,7 +116,9 @@ class _ScoreSelector(Transformer, SelectorMixin):
         return self.support_
 
     def _transform(self, rows: Any) -> Any:
-        return rows[:, np.flatnonzero(self.support_)]
+        kept = rows[:, np.flatnonzero(self.support_)]
+        # Sparse rows come as a table where the fit was to one.
+        return kept.toarray() if sparse.issparse(kept) and self._fitted_dense else kept
 
     def plot_ranking(self, ax: Any = None, n: int = 30) -> Any:
         """Draw the scores of the best features as bars; those kept are filled.

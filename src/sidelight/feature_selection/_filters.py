@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import Tags
 
 from sidelight._fit.parameters import Auto, Count, FiniteNonNegative, estimator
@@ -14,6 +13,7 @@ from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import worded
 from sidelight.constraints import Constraints
+from sidelight.engine import as_rows
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.feature_selection._base import _ScoreSelector
 from sidelight.feature_selection._known import classes_of, constraint_sums, edit_graph, missing_y
@@ -26,7 +26,7 @@ from sidelight.feature_selection._scores import (
     variances,
 )
 from sidelight.graphs import neighbor_graph
-from sidelight.tags import own_tags
+from sidelight.tags import MethodTags, own_tags
 
 
 class _Filter(_ScoreSelector):
@@ -81,6 +81,7 @@ class VarianceScore(_Filter):
         source="Hamad, part 3",
         complexity="O(n d) time, O(d) memory",
         raw_columns=True,
+        out_of_core=True,
     )
 
     def _scores(self, rows: Any, known: Constraints) -> Array:
@@ -127,6 +128,7 @@ class FisherScore(_Filter):
         knowledge=("labels",),
         source="Hamad, part 3",
         complexity="O(n d) time, O(c d) memory for c classes",
+        out_of_core=True,
     )
 
     def _scores(self, rows: Any, known: Constraints) -> Array:
@@ -243,11 +245,18 @@ class ConstraintScore(_Filter):
     penalty: FiniteNonNegative | Auto = "auto"
     n_neighbors: Count = 5
 
-    _own_tags = own_tags(
-        summary="features in which must-links are short and cannot-links long",
-        source="Zhang, Chen, Zhou 2008; Kalakech et al. 2011; Hamad, part 3",
-        complexity="O(m d) time for m pairs, O(d) memory",
+    _elsewhere = (
+        "ConstraintScore with criterion='ratio' or 'difference' has no graph of neighbors, and "
+        "reads rows block by block."
     )
+
+    def __sidelight_tags__(self) -> MethodTags:
+        return self._method_tags(
+            summary="features in which must-links are short and cannot-links long",
+            source="Zhang, Chen, Zhou 2008; Kalakech et al. 2011; Hamad, part 3",
+            complexity="O(m d) time for m pairs, O(d) memory",
+            out_of_core=self.criterion in ("ratio", "difference"),
+        )
 
     def _scores(self, rows: Any, known: Constraints) -> Array:
         self.penalty_ = 0.1 if self.penalty == "auto" else float(self.penalty)
@@ -338,6 +347,7 @@ class GiniScore(_Filter):
         source="Book 2009, section 7.2.2",
         complexity="O(nnz) time and memory",
         raw_columns=True,
+        out_of_core=True,
     )
 
     def __sklearn_tags__(self) -> Tags:
@@ -346,9 +356,13 @@ class GiniScore(_Filter):
         return tags
 
     def _scores(self, rows: Any, known: Constraints) -> Array:
-        values = rows.data if sparse.issparse(rows) else rows
-        if values.size and float(values.min()) < 0:
+        (present, negative), _ = as_rows(rows).map_reduce(_present_words)
+        if negative:
             raise SidelightError("Negative values in data passed to GiniScore: counts are not.")
         scores = gini_scores(rows, classes_of(known, self))
-        present = np.asarray((rows > 0).sum(axis=0)).reshape(-1)
         return np.where(present < self.min_df, np.nan, scores)
+
+
+def _present_words(block: Any) -> tuple[tuple[Array, int], tuple[()]]:
+    """Number of rows that every word is in, and of values below 0."""
+    return (np.asarray((block > 0).sum(axis=0)).reshape(-1), int((block < 0).sum())), ()

@@ -11,9 +11,10 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._fit.moments import feature_ranges, moments, point_among, relative_to
+from sidelight._fit.named_rows import NamedRows, taken
 from sidelight._fit.scatter import group_means
 from sidelight._typing import Array
-from sidelight.engine import as_rows
+from sidelight.engine import RowSource, as_rows
 from sidelight.graphs import degrees
 
 #: Pairs whose differences are taken at a time.
@@ -127,9 +128,10 @@ def squared_differences(rows: Any, pairs: Array) -> Any:
 def pair_sums(rows: Any, pairs: Array, weights: Array) -> Array:
     """``Σ_(i,j) w_ij (x_ir - x_jr)²``: the quadratic form of the pairs' Laplacian."""
     total = np.zeros(rows.shape[1])
+    ends = NamedRows.of(rows, pairs) if isinstance(rows, RowSource) else rows
     for start in range(0, len(pairs), PAIR_BLOCK):
         block = slice(start, start + PAIR_BLOCK)
-        squares, weight = squared_differences(rows, pairs[block]), weights[block]
+        squares, weight = squared_differences(ends, pairs[block]), weights[block]
         total += squares.T @ weight if sparse.issparse(squares) else _weighted_sums(weight, squares)
     return _above(total, weights.sum() * (ROUNDING * largest_values(rows)) ** 2)
 
@@ -175,4 +177,4 @@ def ratio(part: Array, whole: Array) -> Array:
 def known_rows(rows: Any, classes: Array) -> tuple[Any, Array]:
     """Labeled rows and their classes, numbered from 0."""
     known = np.flatnonzero(classes >= 0)
-    return rows[known], np.unique(classes[known], return_inverse=True)[1].reshape(-1)
+    return taken(rows, known), np.unique(classes[known], return_inverse=True)[1].reshape(-1)

@@ -6,8 +6,9 @@ import contextlib
 import itertools
 import os
 import secrets
+import shutil
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from sidelight.exceptions import InvalidRequest, SidelightError
@@ -38,10 +39,69 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def write_together(writers: Mapping[Path, Callable[[Path], None]]) -> None:
-    """Write several files, or none: all temporary files are written before the first is renamed."""
+@contextlib.contextmanager
+def atomic_folder(
+    path: str | os.PathLike[str], is_ours: Callable[[Path], bool] = lambda file: False
+) -> Iterator[Path]:
+    """Write the files of a folder, all of them or none.
+
+    The block gets a hidden folder beside the files that are there. When it ends well each file
+    takes its place in one step, and files of ours that are not written again are removed; when it
+    raises, what was there before is all that is there.
+    """
+    target = check_folder(path)
+    existed = target.is_dir()
+    target.mkdir(exist_ok=True)
+    hidden = target / f".sidelight-{secrets.token_hex(6)}"
+    try:
+        hidden.mkdir()
+        yield hidden
+        files = sorted(hidden.iterdir())
+        for file in files:
+            _flush(file)
+        for file in files:
+            os.replace(file, target / file.name)
+        written = {file.name for file in files}
+        for file in target.iterdir():
+            if file.name not in written and file.is_file() and is_ours(file):
+                file.unlink()
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
+        if not existed:
+            with contextlib.suppress(OSError):  # it holds what was written
+                target.rmdir()
+
+
+def check_folder(path: str | os.PathLike[str]) -> Path:
+    """Raise before long work if files cannot be written into a folder, which may not be there."""
+    target = check_name(path)
+    mode = _mode(target)
+    if mode is not None and not stat.S_ISDIR(mode):
+        raise SidelightError(f"Cannot write files into {target}: it is a file, not a folder.")
+    folder = target if mode is not None else Path(os.path.realpath(target)).parent
+    if not folder.is_dir():
+        raise SidelightError(f"Cannot write {target}: the folder {target.parent} does not exist.")
+    if not os.access(folder, os.W_OK):
+        raise SidelightError(f"Cannot write {target}: the folder {folder} is read-only.")
+    return target
+
+
+def write_together(
+    writers: Mapping[Path, Callable[[Path], None]],
+    folders: Container[Path] = (),
+    is_ours: Callable[[Path], bool] = lambda file: False,
+) -> None:
+    """Write several files, or none: all temporary files are written before the first is renamed.
+
+    Those of ``folders`` are folders of files, of which ``is_ours`` knows the ones to replace.
+    """
     with contextlib.ExitStack() as stack:
-        beside = {path: stack.enter_context(atomic_write(path)) for path in writers}
+        beside = {
+            path: stack.enter_context(
+                atomic_folder(path, is_ours) if path in folders else atomic_write(path)
+            )
+            for path in writers
+        }
         for path, write in writers.items():
             write(beside[path])
 

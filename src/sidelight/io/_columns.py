@@ -214,7 +214,7 @@ def _raise_not_finite(
 
 def row_name(ids: npt.NDArray[Any] | None, position: int) -> str:
     """How to speak of a row to the user."""
-    return f"row {position}" if ids is None else f"row {ids[position].item()!r}"
+    return f"row {position}" if ids is None else f"row {ids[[position]].tolist()[0]!r}"
 
 
 def quoted(names: Sequence[Any], limit: int = 5) -> str:

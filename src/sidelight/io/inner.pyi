@@ -1,7 +1,9 @@
 from ._atomic import atomic_write as atomic_write
 from ._atomic import check_apart as check_apart
 from ._atomic import check_can_be_read_again as check_can_be_read_again
+from ._atomic import check_folder as check_folder
 from ._atomic import check_writable as check_writable
+from ._atomic import is_same_file as is_same_file
 from ._atomic import write_together as write_together
 from ._columns import class_values as class_values
 from ._columns import close_names as close_names
@@ -62,7 +64,16 @@ from .formats._text import is_tsv as is_tsv
 from .formats._text import layout_of as layout_of
 from .formats._text import open_text as open_text
 from .formats._text import text_lines as text_lines
+from .parts._files import files_of as files_of
+from .parts._files import names_files as names_files
+from .parts._files import part_format as part_format
+from .parts._part import Part as Part
+from .parts._parts_of import is_on_disk as is_on_disk
+from .parts._parts_of import parts_of as parts_of
+from .parts._queries import spooled as spooled
 from .values._dates import read_dates as read_dates
 from .values._numbers import read_numbers as read_numbers
 from .values._shapes import is_missing as is_missing
 from .values._spelling import folded as folded
+from .values._tally import Spelling as Spelling
+from .values._tally import SpellingTally as SpellingTally

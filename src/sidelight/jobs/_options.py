@@ -34,10 +34,11 @@ KNOWN = "What is known"
 WRITE = "Files to write"
 METHOD = "Method"
 COLUMNS = "Columns"
+LARGE = "Tables larger than memory"
 SCREEN = "Screen"
 #: Panel of the arguments.
 READ = "What to read"
-PANELS = (GOAL, KNOWN, WRITE, METHOD, COLUMNS, SCREEN)
+PANELS = (GOAL, KNOWN, WRITE, METHOD, COLUMNS, LARGE, SCREEN)
 
 #: Largest number of values that a range such as ``2:8`` may hold.
 MAX_NUMBERS = 1000

@@ -36,6 +36,8 @@ from sidelight.io.inner import (
 
 GENERATOR = b'<meta name="generator" content="Sidelight">'
 MODEL = b'"sidelight-model-'
+#: Key in the metadata of a file of a folder of labels.
+PART = b"sidelight"
 CONSTRAINTS = ["i", "j", "kind", "weight"]
 
 
@@ -63,6 +65,19 @@ def is_model(path: Path) -> bool:
 def is_labels(path: Path) -> bool:
     """Whether a file has clusters of rows."""
     return column_names(path) in ([ID, CLUSTER], [ID, CLUSTER, CLASS], [ID, CLUSTER, CLUSTERS])
+
+
+def is_part(path: Path) -> bool:
+    """Whether a file has what the rows of one file got, in a folder of such files."""
+    if path.suffix.lower() != ".parquet":
+        return False
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return PART in (pq.read_schema(path).metadata or {})
+    except (pa.ArrowException, OSError):
+        return False
 
 
 def is_classes(path: Path) -> bool:

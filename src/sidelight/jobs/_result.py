@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sidelight.exceptions import SidelightError
 from sidelight.io.inner import write_columns, write_together
-from sidelight.jobs._outputs import PathLike, check_outputs
+from sidelight.jobs._outputs import KINDS, PathLike, check_outputs, is_folder
+from sidelight.jobs._recognize import is_part
 from sidelight.report.inner import Told, as_html
 
 #: Writes one file.
@@ -37,6 +38,8 @@ class Result:
 
     #: Exit code of the command: 1 where the answer is that something is wrong.
     exit_code: int = 0
+    #: Whether labels can go to a folder, with a file for every file of rows.
+    writes_folders: bool = False
     #: How to keep what came out, said where nothing was written; None for the usual sentence.
     advice: str | None = None
 
@@ -105,14 +108,15 @@ class Result:
         ...     print(written["labels"].read_text().splitlines()[0])
         id,cluster
         """
-        paths = check_outputs(inputs=self.inputs, **outputs)
+        paths = check_outputs(inputs=self.inputs, folders=self.writes_folders, **outputs)
         writers = self.writers(spreadsheet_safe)
         for kind in paths:
             if kind not in writers:
                 raise SidelightError(
                     f"{type(self).__name__} writes {', '.join(writers)}, and no {kind}."
                 )
-        write_together({path: writers[kind] for kind, path in paths.items()})
+        folders = {path for kind, path in paths.items() if KINDS[kind].in_parts and is_folder(path)}
+        write_together({path: writers[kind] for kind, path in paths.items()}, folders, is_part)
         return paths
 
     def report(self, path: PathLike) -> Path:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, TypeVar, dataclass_transform
 
 from sidelight._interval import Interval
 from sidelight.jobs._options import (
     COLUMNS,
     KNOWN,
+    LARGE,
     METHOD,
     OWN_METHODS,
+    Option,
     by_column,
     column,
     columns,
@@ -169,6 +172,57 @@ class PreparedColumns(UsedColumns):
 
 
 @request
+class InBlocks:
+    """How a table that is larger than memory is read."""
+
+    memory: Annotated[
+        int | str | None,
+        word(
+            "Memory that blocks of rows may take, such as 500MB or 2GB: the table is read block by "
+            "block, as a folder, a pattern and very large files always are. By default 256MB.",
+            metavar="SIZE",
+            panel=LARGE,
+        ),
+    ] = None
+
+    @property
+    def inputs(self) -> list[Path]:
+        """The files that are read, also those of a folder or a pattern."""
+        from sidelight.jobs._large._when import files_in
+
+        named: list[Path] = super().inputs  # type: ignore[misc]
+        return [file for path in named for file in files_in(path)]
+
+
+@request
+class Elsewhere(InBlocks):
+    """Where a table that is larger than memory is worked on, and how a fit goes on."""
+
+    engine: Annotated[
+        str | None,
+        word(
+            "Who works on the blocks: dask starts a worker for every processor of this machine, "
+            "dask=tcp://HOST:PORT joins a cluster whose workers reach the same files.",
+            metavar="ENGINE",
+            panel=LARGE,
+        ),
+    ] = None
+    checkpoint: Annotated[
+        Path | None,
+        Option(
+            "Keep the state of the fit in this file after every pass over the rows; it is removed "
+            "once the results are written.",
+            metavar="FILE",
+            kind=Path,
+            panel=LARGE,
+        ),
+    ] = None
+    resume: Annotated[
+        bool, flag("Go on from the file of --checkpoint, if there is one.", panel=LARGE)
+    ] = False
+
+
+@request
 class Seed:
     """Where the random numbers begin."""
 
@@ -230,6 +284,10 @@ LABELS = outfile(
     f"labels are known ({TABLES}).",
     "--output",
     "-o",
+)
+LABELS_OR_FOLDER = outfile(
+    f"{LABELS.help[:-1]}; or a folder, which gets a Parquet file for every file of rows.",
+    *LABELS.names,
 )
 REPORT = outfile("Where to write the report (.html).", "--report")
 MODEL = outfile("Where to keep the model for new rows (.skops).", "--save")

@@ -8,12 +8,14 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.named_rows import named_rows, taken
 from sidelight._fit.scatter import pair_differences
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.base import LinearTransformer
 from sidelight.constraints import Constraints, Pairs, known_pairs
+from sidelight.engine import RowSource
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric._threshold import (
     Strategy,
@@ -75,10 +77,12 @@ _KINDS = {
 class _MetricBase(LinearTransformer):
     """A distance ``‖W (x - z)‖``, that of a linear map ``W`` of the rows.
 
-    Subclasses find ``components_ = W`` of shape (n_components, n_features) in ``_learn`` and pass
-    it to :meth:`_set_map`.
+    Subclasses find ``components_ = W`` of shape (n_components, n_features) in
+    ``_learn(source, known)`` and pass it to :meth:`_set_map`. Rows may live on disk or in
+    partitions: those that constraints name are gathered, of the others only sums are needed.
     """
 
+    _family_tags = LinearTransformer._family_tags | {"out_of_core": True}
     _common_attributes: ClassVar[Mapping[str, str]] = {
         "threshold_ : float": "Largest distance of two rows that are taken to belong together: "
         "right for most pairs of the fit; only set where it knows pairs of both kinds."
@@ -87,9 +91,9 @@ class _MetricBase(LinearTransformer):
     threshold_: float
 
     def fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
-        rows, known = self._validate_fit_in_memory(X, y, constraints)
-        self._learn(rows, known)
-        self._learn_threshold(rows, known)
+        source, known = self._validate_fit(X, y, constraints)
+        self._learn(source, known)
+        self._learn_threshold(source, known)
         return self
 
     def _set_euclidean_map(self, reason: str, d: int, dtype: np.dtype[Any]) -> None:
@@ -141,10 +145,11 @@ class _MetricBase(LinearTransformer):
             )
 
     def _signed_differences(
-        self, rows: Array, known: Constraints, base: Array | None = None
+        self, source: RowSource, known: Constraints, base: Array | None = None
     ) -> tuple[Array, Array, Array]:
         """``C'(x_i - x_j)`` of all pairs that differ, 1 for must-links, -1 for others, weights."""
         pairs: Pairs = known_pairs(known)
+        rows = named_rows(source, known).astype(np.float64)
         differences = pair_differences(rows, np.concatenate([pairs.together, pairs.apart]))
         if base is not None:
             differences = differences @ base
@@ -192,8 +197,8 @@ class _MetricBase(LinearTransformer):
         ----------
         pairs : array of shape (n_pairs, 2, n_features) or (n_pairs, 2)
             Pairs of rows, or of positions in ``X``.
-        X : array or CSR matrix of shape (n_samples, n_features), default=None
-            The rows, where ``pairs`` holds positions.
+        X : array, CSR matrix or RowSource of shape (n_samples, n_features), default=None
+            The rows, where ``pairs`` holds positions; only those in pairs are read.
 
         Returns
         -------
@@ -205,11 +210,14 @@ class _MetricBase(LinearTransformer):
         return self._distances(self._check_rows(rows, reset=False), places)
 
     def _distances(self, rows: Any, pairs: Array) -> Array:
-        """Distances of pairs of positions in checked rows."""
+        """Distances of pairs of positions in checked rows, wherever these live."""
         used, ends = np.unique(pairs, return_inverse=True)  # often few of very many rows
-        mapped = self._transform(rows[used])
-        first, second = ends.reshape(pairs.shape).T
-        return np.linalg.norm(mapped[first] - mapped[second], axis=1)
+        return self._distances_among(taken(rows, used), ends.reshape(pairs.shape))
+
+    def _distances_among(self, rows: Any, pairs: Array) -> Array:
+        """Distances of pairs of positions in checked rows, all of which are in pairs."""
+        mapped = self._transform(rows)
+        return np.linalg.norm(mapped[pairs[:, 0]] - mapped[pairs[:, 1]], axis=1)
 
     def pair_score(self, pairs: Any, X: Any = None) -> Array:
         """Return minus the distance of each pair: the larger, the more alike.
@@ -319,7 +327,7 @@ class _MetricBase(LinearTransformer):
         if hasattr(self, "threshold_"):
             del self.threshold_
 
-    def _learn_threshold(self, rows: Any, known: Constraints) -> None:
+    def _learn_threshold(self, source: RowSource, known: Constraints) -> None:
         """Set the threshold that is right for most known pairs of the kinds that are used."""
         self._forget_threshold()
         tags = self.__sidelight_tags__()
@@ -333,7 +341,7 @@ class _MetricBase(LinearTransformer):
         pairs = known_pairs(Constraints(**used, **weights, n_samples=known.n_samples))
         if pairs.n_together and pairs.n_apart:
             self.threshold_ = best_threshold(
-                self._distances(rows, np.concatenate([pairs.together, pairs.apart])),
+                self._distances(source, np.concatenate([pairs.together, pairs.apart])),
                 np.repeat([True, False], [pairs.n_together, pairs.n_apart]),
                 np.concatenate([pairs.together_weight, pairs.apart_weight]),
             )

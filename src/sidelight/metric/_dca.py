@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from scipy import linalg
 
+from sidelight._fit.moments import moments
+from sidelight._fit.named_rows import named_rows
 from sidelight._fit.parameters import Auto, Count, Interval, estimator
 from sidelight._fit.scatter import (
     centered,
@@ -23,6 +25,7 @@ from sidelight._fit.scatter import (
 from sidelight._typing import Array
 from sidelight._words import worded
 from sidelight.constraints import Closure, Constraints
+from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 from sidelight.metric._base import _MetricBase
 from sidelight.tags import own_tags
@@ -89,8 +92,8 @@ class DCA(_MetricBase):
         complexity="O(p d² + e d² + d³) time for e parted chunklets, O(d²) memory",
     )
 
-    def _learn(self, rows: Any, known: Constraints) -> None:
-        d = rows.shape[1]
+    def _learn(self, source: RowSource, known: Constraints) -> None:
+        d = source.n_features
         self._check_n_components(d)
         closure = known.closure(on_contradiction="keep")
         if not len(closure.conflicts):
@@ -100,37 +103,43 @@ class DCA(_MetricBase):
                     "DCA needs cannot-links or labels of two classes; use RCA with must-links "
                     "alone."
                 )
-            self._set_euclidean_map("Nothing is known about the rows", d, rows.dtype)
-            self.n_chunklets_, self.ratios_ = 0, np.ones(len(self.components_), rows.dtype)
+            self._set_euclidean_map("Nothing is known about the rows", d, source.dtype)
+            self.n_chunklets_, self.ratios_ = 0, np.ones(len(self.components_), source.dtype)
             return
-        between, within = self._matrices(np.asarray(rows, np.float64), known, closure)
+        between, within = self._matrices(source, known, closure)
         solve = _generalized if self.variant == "default" else _published
         ratios, directions = solve(between, within)
         self._warn_of_rank(len(ratios), "the cannot-links span only")
-        self.ratios_ = ratios[: self.n_components].astype(rows.dtype)
-        self._set_map(directions[:, : self.n_components].T, rows.dtype)
+        self.ratios_ = ratios[: self.n_components].astype(source.dtype)
+        self._set_map(directions[:, : self.n_components].T, source.dtype)
 
-    def _matrices(self, rows: Array, known: Constraints, closure: Closure) -> tuple[Array, Array]:
+    def _matrices(
+        self, source: RowSource, known: Constraints, closure: Closure
+    ) -> tuple[Array, Array]:
         """``C_b`` and ``C_w``."""
         sizes = np.bincount(closure.component)
         used = sizes >= 2
         used[closure.conflicts.ravel()] = True
         self.n_chunklets_ = int(used.sum())
-        rows = centered(rows)  # differences do not change, and keep their digits
-        means = group_means(rows, closure.component)
-        between = pair_scatter(means, closure.conflicts, conflict_weights(known))
+        members = np.flatnonzero(used[closure.component])
+        number = np.cumsum(used) - 1  # of a chunklet, among those that count
+        chunklet = number[closure.component[members]]
+        # Differences do not change where the rows are centered, and keep their digits.
+        rows = centered(named_rows(source, known)[members])
+        means = group_means(rows, chunklet)
+        between = pair_scatter(means, number[closure.conflicts], conflict_weights(known))
         between = between / conflict_weights(known).sum()
         # Every chunklet counts alike but for its weight, whatever its size.
         weights = chunklet_weights(known, closure.component)
-        share = weights / sizes
-        offsets = rows - means[closure.component]
-        within = (offsets * share[closure.component][:, None]).T @ offsets
+        share = (weights / sizes)[used]
+        offsets = rows - means[chunklet]
+        within = (offsets * share[chunklet][:, None]).T @ offsets
         within = within / max(float(weights[sizes >= 2].sum()), 1e-300)
         if not within.any():
             return between, np.eye(len(within))
         if self.shrinkage == "auto":
             evidence = float(np.sum(weights[sizes >= 2] * (sizes[sizes >= 2] - 1)))
-            return between, shrunk_to_variances(within, rows.var(axis=0), evidence)
+            return between, shrunk_to_variances(within, moments(source).variances, evidence)
         return between, regularized(within, self.shrinkage)
 
 

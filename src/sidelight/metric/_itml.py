@@ -11,6 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sidelight._fit.lowest import relative_gap
+from sidelight._fit.moments import covariance
+from sidelight._fit.named_rows import NamedRows
 from sidelight._fit.parameters import (
     ArrayLike,
     Auto,
@@ -25,13 +27,13 @@ from sidelight._fit.scatter import (
     RANK_TOLERANCE,
     pair_differences,
     spanned_directions,
-    total_covariance,
 )
 from sidelight._progress import fit_progress
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import counted, setting
 from sidelight.constraints import Constraints
+from sidelight.engine import RowSource
 from sidelight.exceptions import ConstraintWarning
 from sidelight.io.inner import quoted
 from sidelight.metric._base import _MetricBase, advice_on_steps
@@ -125,12 +127,11 @@ class ITML(_MetricBase):
         complexity="O(m d² + d³) per step of conjugate gradients, O(m d + d²) memory for m pairs",
     )
 
-    def _learn(self, rows: Any, known: Constraints) -> None:
+    def _learn(self, source: RowSource, known: Constraints) -> None:
         self.penalty_ = 1.0 if self.penalty == "auto" else float(self.penalty)
-        values = np.asarray(rows, dtype=np.float64)
-        base = self._prior_root(values, rows.dtype)
-        differences, sign, weights = self._signed_differences(values, known, base)
-        self.bounds_ = self._bounds(values, base)
+        base = self._prior_root(source)
+        differences, sign, weights = self._signed_differences(source, known, base)
+        self.bounds_ = self._bounds(source, base)
         slack: Array = np.where(sign > 0, *self.bounds_)
         found = self._search((differences, sign, slack, self.penalty_ * weights))
         self.objective_, self.gap_ = found.value, relative_gap(found.gap, found.value)
@@ -138,7 +139,7 @@ class ITML(_MetricBase):
         # The symmetric root of A, from its factor: with all digits whatever the units of features.
         _, scale, axes = np.linalg.svd(found.root.T @ base.T, full_matrices=False)
         W = scale[:, None] * axes
-        self._set_map(axes.T @ W if len(W) == len(base) else W, rows.dtype)
+        self._set_map(axes.T @ W if len(W) == len(base) else W, source.dtype)
 
     def _search(self, problem: Problem) -> MetricPoint:
         """Search until the gap is small; warn with its meaning if it stays larger."""
@@ -162,11 +163,11 @@ class ITML(_MetricBase):
             )
         return found
 
-    def _prior_root(self, rows: Array, dtype: np.dtype[Any]) -> Array:
+    def _prior_root(self, source: RowSource) -> Array:
         """``C`` with ``CC' = A₀``, one column for every direction in which distances can differ."""
-        d = rows.shape[1]
+        d = source.n_features
         if isinstance(self.prior, str):
-            return np.eye(d) if self.prior == "identity" else self._covariance_root(rows, dtype)
+            return np.eye(d) if self.prior == "identity" else self._covariance_root(source)
         given = np.asarray(self.prior, dtype=np.float64)
         if given.shape != (d, d) or not np.allclose(given, given.T):
             raise ValueError(f"prior must be a symmetric matrix of shape ({d}, {d}).")
@@ -180,12 +181,12 @@ class ITML(_MetricBase):
             )
         return np.asarray(spanned.unit[:, None] * spanned.vectors * np.sqrt(spanned.values))
 
-    def _covariance_root(self, rows: Array, dtype: np.dtype[Any]) -> Array:
+    def _covariance_root(self, source: RowSource) -> Array:
         """Root of the inverse covariance, in the directions in which the rows vary."""
         # Entries carry the rounding of their element type, sums of them some more.
-        tolerance = max(RANK_TOLERANCE, (100 * float(np.finfo(dtype).eps)) ** 2)
-        spanned = spanned_directions(total_covariance(rows), tolerance)
-        rank, d = len(spanned.values), rows.shape[1]
+        tolerance = max(RANK_TOLERANCE, (100 * float(np.finfo(source.dtype).eps)) ** 2)
+        spanned = spanned_directions(covariance(source), tolerance)
+        rank, d = len(spanned.values), source.n_features
         if not rank:
             warn(
                 'All rows are the same, and have no covariance: prior="covariance" is the identity '
@@ -216,18 +217,20 @@ class ITML(_MetricBase):
         names = getattr(self, "feature_names_in_", np.arange(len(chosen)))
         return np.asarray(names)[chosen].tolist()
 
-    def _bounds(self, rows: Array, base: Array) -> tuple[float, float]:
+    def _bounds(self, source: RowSource, base: Array) -> tuple[float, float]:
         if self.bounds is not None:
             near, far = map(float, self.bounds)
             if not 0 < near < far:
                 raise ValueError(f"bounds must be 0 < u < l, got {self.bounds!r}.")
             return near, far
-        n = len(rows)
+        n = source.n_rows
         if n <= ALL_PAIRS:
             pairs = np.column_stack(np.triu_indices(n, 1))
         else:
             pairs = check_random_state(self.random_state).randint(n, size=(100_000, 2))
-        differences = pair_differences(rows, pairs[pairs[:, 0] != pairs[:, 1]])
+        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        rows = NamedRows.of(source, pairs).astype(np.float64)
+        differences = pair_differences(rows, pairs)
         squares = np.sum((differences @ base) ** 2, axis=1)
         squares = squares[squares > 0]
         if not len(squares):

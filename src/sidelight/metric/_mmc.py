@@ -11,6 +11,7 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from sidelight._fit.lowest import relative_gap
+from sidelight._fit.named_rows import NamedRows, named_rows
 from sidelight._fit.parameters import Count, Interval, NonNegative, Verbosity, estimator
 from sidelight._fit.scatter import pair_differences, pair_scatter, regularized, scale_free_rank
 from sidelight._progress import fit_progress
@@ -18,6 +19,7 @@ from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.constraints import Constraints, Pairs, known_pairs
+from sidelight.engine import RowSource
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric._base import _MetricBase, advice_on_steps
 from sidelight.metric._mmc_solvers import Diagonals, LengthProblem, Matrices
@@ -97,8 +99,8 @@ class MMC(_MetricBase):
         monotone=True,
     )
 
-    def _learn(self, rows: Any, known: Constraints) -> None:
-        d = rows.shape[1]
+    def _learn(self, source: RowSource, known: Constraints) -> None:
+        d = source.n_features
         pairs = known_pairs(known)
         if not pairs.n_apart:
             if not known.is_empty:
@@ -106,17 +108,17 @@ class MMC(_MetricBase):
                     "MMC needs rows that are known to be apart; give cannot-links, or labels of "
                     "more than 1 class. RCA learns from must-links alone."
                 )
-            self._set_euclidean_map("Nothing is known about the rows", d, rows.dtype)
+            self._set_euclidean_map("Nothing is known about the rows", d, source.dtype)
             self.history_, self.objective_, self.gap_ = np.zeros(1), 0.0, 0.0
             self.n_iter_, self.converged_ = 0, True
             return
-        values = np.asarray(rows, dtype=np.float64)
+        values = named_rows(source, known).astype(np.float64)
         scatter = self._scatter(values, pairs)
         far = pair_differences(values, pairs.apart)
         differs = np.any(far != 0, axis=1)
         self._warn_of_equal_rows(known, pairs.apart, differs, needed=True)
         # A weight is a factor of the length.
-        self._search(scatter, (pairs.apart_weight[:, None] * far)[differs], rows.dtype)
+        self._search(scatter, (pairs.apart_weight[:, None] * far)[differs], source.dtype)
 
     def _search(self, scatter: Array, far: Array, dtype: np.dtype[Any]) -> None:
         """Search until the gap is small; warn with its meaning if it stays larger."""
@@ -154,7 +156,7 @@ class MMC(_MetricBase):
         map_back = linalg.solve_triangular(root, np.eye(len(root)), lower=True)
         return LengthProblem(np.ascontiguousarray(z), Matrices()), map_back
 
-    def _scatter(self, rows: Array, pairs: Pairs) -> Array:
+    def _scatter(self, rows: NamedRows, pairs: Pairs) -> Array:
         """Scatter of the must-links, pulled towards a multiple of the identity."""
         d = rows.shape[1]
         scatter = pair_scatter(rows, pairs.together, pairs.together_weight)

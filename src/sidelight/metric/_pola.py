@@ -14,6 +14,7 @@ from sidelight._kernels.metric.pair_metric import pola_epoch
 from sidelight._typing import Array
 from sidelight.base import PairStream
 from sidelight.constraints import Constraints
+from sidelight.engine import RowSource, as_rows
 from sidelight.metric._base import _MetricBase
 from sidelight.tags import own_tags
 
@@ -76,20 +77,20 @@ class POLA(PairStream, _MetricBase):
         complexity="O(d²) per pair (O(d³) for must-links with a loss), O(d²) memory",
     )
 
-    def _learn(self, rows: Any, known: Constraints) -> None:
-        self._reset(rows.shape[1])
-        shown = self._signed_differences(np.asarray(rows, np.float64), known)
+    def _learn(self, source: RowSource, known: Constraints) -> None:
+        self._reset(source.n_features)
+        shown = self._signed_differences(source, known)
         rng = check_random_state(self.random_state)
         for _ in range(self.n_epochs if len(shown[0]) else 0):
             self._run_epoch(*shown, rng.permutation(len(shown[0])))
-        self._set_learned(rows.dtype)
+        self._set_learned(source.dtype)
 
     def partial_fit(self, X: Any, y: Any = None, *, constraints: Constraints | None = None) -> Self:
         first = not hasattr(self, "_A")
         rows, known = self._validate_fit_in_memory(X, y, constraints, reset=first)
         if first:
             self._reset(rows.shape[1])
-        shown = self._signed_differences(np.asarray(rows, np.float64), known)
+        shown = self._signed_differences(as_rows(rows), known)
         if len(shown[0]):
             self._run_epoch(*shown, np.arange(len(shown[0])))
         return self._set_learned(rows.dtype)
@@ -116,5 +117,5 @@ class POLA(PairStream, _MetricBase):
         self._set_map(root(learned), dtype)
         return self
 
-    def _learn_threshold(self, rows: Any, known: Constraints) -> None:
+    def _learn_threshold(self, source: RowSource, known: Constraints) -> None:
         """Leave the threshold to the algorithm, which learns it with the metric."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from scipy import linalg
 
-from sidelight._fit.moments import moments
+from sidelight._fit.moments import covariance, moments
+from sidelight._fit.named_rows import named_rows
 from sidelight._fit.parameters import Auto, Count, Interval, estimator
 from sidelight._fit.scatter import (
     chunklet_scatter,
@@ -17,12 +18,11 @@ from sidelight._fit.scatter import (
     scale_free_rank,
     shrunk,
     shrunk_to_variances,
-    total_covariance,
 )
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight.constraints import Constraints
-from sidelight.engine import as_rows
+from sidelight.engine import RowSource
 from sidelight.exceptions import ConstraintWarning, SidelightError
 from sidelight.metric._base import _MetricBase
 from sidelight.tags import own_tags
@@ -92,15 +92,17 @@ class RCA(_MetricBase):
         complexity="O(p d² + d³) time for p rows in chunklets, O(d²) memory",
     )
 
-    def _learn(self, rows: Any, known: Constraints) -> None:
-        d = rows.shape[1]
+    def _learn(self, source: RowSource, known: Constraints) -> None:
+        d = source.n_features
         kept = self._check_n_components(d)
         component = known.closure(on_contradiction="keep").component
         weights = chunklet_weights(known, component)
-        scatter, mass, self.n_chunklets_ = chunklet_scatter(rows, component, weights)
+        scatter, mass, self.n_chunklets_ = chunklet_scatter(
+            named_rows(source, known), component, weights
+        )
         if not self.n_chunklets_:
             reason = "No rows are known to belong together, so there is nothing to learn from"
-            self._set_euclidean_map(reason, d, rows.dtype)
+            self._set_euclidean_map(reason, d, source.dtype)
             return
         sizes = np.bincount(component)
         chunklet = sizes >= 2
@@ -108,7 +110,7 @@ class RCA(_MetricBase):
         within = scatter / mass
         if self.shrinkage == "auto" and within.any():
             evidence = float(np.sum(weights[chunklet] * (sizes[chunklet] - 1)))
-            within = shrunk_to_variances(within, moments(as_rows(rows)).variances, evidence)
+            within = shrunk_to_variances(within, moments(source).variances, evidence)
         else:
             within = self._regularize(within, rank)
         # In units of their own deviations features of any scale keep all their digits.
@@ -117,13 +119,13 @@ class RCA(_MetricBase):
         if kept == d:  # the map that turns the rows least
             own, vectors = np.linalg.eigh(within)
             _, scale, turned = np.linalg.svd((vectors / np.sqrt(own)).T / unit)
-            self._set_map((turned.T * scale) @ turned, rows.dtype)
+            self._set_map((turned.T * scale) @ turned, source.dtype)
         else:  # directions are orthonormal within chunklets already
-            total = total_covariance(rows) / unit[:, None] / unit
+            total = covariance(source) / unit[:, None] / unit
             values, directions = linalg.eigh(total, within)
             self._warn_of_rank(n_positive(values), "the rows vary in only")
             best = np.argsort(-values, kind="stable")[:kept]
-            self._set_map(directions[:, best].T / unit, rows.dtype)
+            self._set_map(directions[:, best].T / unit, source.dtype)
 
     def _regularize(self, within: Array, rank: int) -> Array:
         """Shrink towards a multiple of the identity; refuse a matrix that stays singular."""

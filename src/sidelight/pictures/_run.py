@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -48,6 +48,22 @@ class Partition:
 
 
 @dataclass(frozen=True)
+class Whole:
+    """All rows of a fit, of which a picture shows a sample.
+
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows.
+    sizes : mapping of str to int
+        Number of rows of every cluster, by its number; ``-1`` stands for none.
+    """
+
+    n_rows: int
+    sizes: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class Given:
     """A fitted estimator together with what it was given."""
 
@@ -60,11 +76,18 @@ class Given:
     constraints: Constraints
     ids: Sequence[Any] | npt.NDArray[Any] | None
     feature_names: tuple[str, ...]
+    whole: Whole | None = field(default=None, kw_only=True)
+    """All rows, where these are a sample of them."""
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return self.source.n_rows
+
+    @property
+    def n_all(self) -> int:
+        """Number of rows of the fit."""
+        return self.n_rows if self.whole is None else self.whole.n_rows
 
     def row_names(self, rows: Iterable[int]) -> list[str]:
         """Name rows the way the user does."""
@@ -79,6 +102,13 @@ class Run(Given):
 
     clusters: Partition
     violations: Violations
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters that have rows."""
+        if self.whole is None:
+            return len(self.clusters.names)
+        return len([number for number in self.whole.sizes if number != "-1"])
 
     @property
     def size_bounds(self) -> npt.NDArray[np.float64] | None:

@@ -19,7 +19,7 @@ A weight w multiplies all by :math:`\sqrt w`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -29,62 +29,101 @@ import numpy.typing as npt
 from sidelight._typing import Array, FloatArray
 from sidelight._words import counted
 from sidelight.exceptions import SidelightError
-from sidelight.preparation._calendar import DAY, YEAR, cycles_of, month_of, weekday_of
+from sidelight.preparation._calendar import DAY, YEAR, Calendar, month_of, weekday_of
+from sidelight.preparation._known import ColumnValues
 from sidelight.preparation._plan import ColumnPlan
 from sidelight.preparation._reading import levels_of
 from sidelight.preparation._redundant import Aspect
+from sidelight.preparation._scale import Scale, Spread
 from sidelight.preparation._typed import TypedColumn
+from sidelight.preparation.streams._forest import summarize
 
+#: Kinds of columns whose values have differences.
+MEASURED = ("number", "ordered", "date", "time")
+DATED = ("date", "time")
 #: Largest number of words of texts, and of directions that are kept of them.
 MAX_WORDS, DIRECTIONS = 2000, 20
 
 
-@dataclass(frozen=True)
-class Scale:
-    """How columns of different kinds are made comparable.
+@dataclass(frozen=True, eq=False)
+class ColumnFacts:
+    """What the features of a column need to know of all of its values.
 
     Attributes
     ----------
-    name : str
-        ``standard``, ``robust``, ``range`` or ``none``.
-    keep_missing : bool
-        Whether missing values stay NaN, for methods that model them.
+    spread : Spread or None
+        That of numbers, ranks, or days.
+    calendar : Calendar or None
+        What dates or times of day have in common.
+    texts : list of str
+        Texts that show the words of a column.
     """
 
-    name: str
-    keep_missing: bool
+    spread: Spread | None = None
+    calendar: Calendar | None = None
+    texts: Sequence[str] = ()
 
-    @property
-    def mismatch(self) -> float:
-        """Squared distance of two rows in different categories."""
-        return 2.0 if self.name in ("standard", "robust") else 1.0
 
-    @property
-    def entry(self) -> float:
-        """Value in a column of indicators for a row that has the level."""
-        return float(np.sqrt(self.mismatch / 2))
+def facts_in_memory(
+    plan: ColumnPlan, column: TypedColumn, extent: tuple[float, float], scale: Scale
+) -> ColumnFacts:
+    """Facts of a column in memory.
 
-    def center_and_scale(self, values: FloatArray) -> tuple[float, float]:
-        """Center and scale of numbers; NaN does not count."""
-        from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
+    Parameters
+    ----------
+    plan : ColumnPlan
+        The decision on the column.
+    column : TypedColumn
+        Its values.
+    extent : (float, float)
+        Smallest and largest of its :func:`measured` values, where it has such.
+    scale : Scale
+        How they are made comparable.
+    """
+    if plan.kind == "text":
+        return ColumnFacts(texts=column.values.tolist())
+    if plan.kind not in MEASURED:
+        return ColumnFacts()
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = Spread.of(measured(plan, column.values), extent, scale)
+    if plan.kind not in DATED:
+        return ColumnFacts(spread)
+    seconds = column.values
+    return ColumnFacts(spread, summarize(lambda rows: Calendar.of(seconds[rows]), len(seconds)))
 
-        if self.name == "none":
-            return 0.0, 1.0
-        column = values[:, None]
-        if self.name == "range":
-            ranged = MinMaxScaler().fit(column)
-            return float(ranged.data_min_[0]), float(ranged.data_range_[0]) or 1.0
-        if self.name == "robust":
-            robust = RobustScaler(unit_variance=True).fit(column)
-            low, high = np.nanquantile(values, [0.25, 0.75])
-            if high > low:
-                return float(robust.center_[0]), float(robust.scale_[0])
-        # The standard deviation also where half of the values are the same. It is that of numbers
-        # from 0 to 1, since squares of very large, very small or distant ones are not exact.
-        low = float(np.nanmin(values))
-        reach = float(np.nanmax(values)) - low or 1.0
-        standard = StandardScaler().fit((column - low) / reach)
-        return low + float(standard.mean_[0]) * reach, float(standard.scale_[0]) * reach
+
+def measured(plan: ColumnPlan, values: npt.NDArray[Any]) -> FloatArray:
+    """Numbers whose differences count: logarithms of skewed ones, ranks, days; NaN for gaps."""
+    if plan.kind in DATED:
+        return np.asarray(values / DAY)
+    if values.dtype.kind == "i":  # ranks
+        return np.where(values < 0, np.nan, values)
+    if plan.log_scale:
+        return np.log1p(np.maximum(values, 0.0) / plan.log_scale)
+    return values
+
+
+def extent_of(plan: ColumnPlan, raw: ColumnValues) -> tuple[float, float]:
+    """Smallest and largest of the :func:`measured` values of a column; 0 where it has none."""
+    if plan.kind == "ordered":
+        ranks = [plan.levels.index(level) for level in raw.coded.levels]
+        return float(min(ranks)), float(max(ranks))
+    values = raw.numbered if plan.kind == "number" else raw.dated if plan.kind in DATED else None
+    if values is None:
+        return 0.0, 0.0
+    low, high = measured(plan, np.array(values.extent)).tolist()
+    return low, high
+
+
+def make_part(plan: ColumnPlan, facts: ColumnFacts, scale: Scale) -> ColumnFeatures:
+    """Fit the features of a column."""
+    if plan.kind in ("number", "ordered"):
+        return NumberPart(plan, facts, scale)
+    if plan.kind in DATED:
+        return DatePart(plan, facts, scale)
+    if plan.kind == "text":
+        return TextPart(plan, facts, scale)
+    return LevelPart(plan, scale)
 
 
 class ColumnFeatures(Protocol):
@@ -111,31 +150,20 @@ class ColumnFeatures(Protocol):
         """Take less of the weight of parts that other columns say too."""
 
 
-def make_part(plan: ColumnPlan, column: TypedColumn, scale: Scale) -> ColumnFeatures:
-    """Fit the features of a column."""
-    if plan.kind in ("number", "ordered"):
-        return NumberPart(plan, column.values, scale)
-    if plan.kind in ("date", "time"):
-        return DatePart(plan, column.values, scale)
-    if plan.kind == "text":
-        return TextPart(plan, column.values, scale)
-    return LevelPart(plan, scale)
-
-
 class NumberPart:
     """Numbers, or ranks of ordered levels: centered and scaled, gaps at the mean and marked."""
 
-    def __init__(self, plan: ColumnPlan, values: npt.NDArray[Any], scale: Scale) -> None:
+    def __init__(self, plan: ColumnPlan, facts: ColumnFacts, scale: Scale) -> None:
+        assert facts.spread is not None
         self.plan = plan
-        numbers = self._numbers(values)
         with np.errstate(over="ignore", invalid="ignore"):
-            self.center, self.scale = scale.center_and_scale(numbers)
+            self.center, self.scale = scale.center_and_scale(facts.spread)
         if not (np.isfinite(self.scale) and np.isfinite(self.center)):
             raise SidelightError(
                 f"The numbers of column {plan.name!r} are too large to be scaled; write them in a "
                 "larger unit."
             )
-        self.filled = float((np.nanmean(numbers) - self.center) / self.scale)
+        self.filled = (facts.spread.mean - self.center) / self.scale
         self.gain = float(np.sqrt(plan.weight))
         self.keep_missing = scale.keep_missing
         self.mark = 0.0
@@ -150,7 +178,7 @@ class NumberPart:
 
     def aspects(self, values: npt.NDArray[Any]) -> Iterator[Aspect]:
         """The numbers, or ranks."""
-        yield Aspect(self.plan.name, "", self._numbers(values), self.plan.weight)
+        yield Aspect(self.plan.name, "", measured(self.plan, values), self.plan.weight)
 
     def share(self, shares: Mapping[str, float]) -> None:
         """Take less of the weight."""
@@ -160,7 +188,7 @@ class NumberPart:
 
     def fill(self, block: Array, values: npt.NDArray[Any]) -> None:
         """Write the features of some rows into their block."""
-        x = (self._numbers(values) - self.center) / self.scale
+        x = (measured(self.plan, values) - self.center) / self.scale
         if not self.keep_missing:
             missing = np.isnan(x)
             if missing.any():
@@ -173,13 +201,6 @@ class NumberPart:
         """The unscaled numbers, or ranks; with an indicator of missing ones if there were any."""
         x = values if values.dtype.kind == "f" else np.where(values < 0, np.nan, values)
         return np.column_stack([x, np.isnan(x)]) if self.mark else x[:, None]
-
-    def _numbers(self, values: npt.NDArray[Any]) -> FloatArray:
-        if values.dtype.kind == "i":  # ranks
-            return np.where(values < 0, np.nan, values)
-        if self.plan.log_scale:
-            return np.log1p(np.maximum(values, 0.0) / self.plan.log_scale)
-        return values
 
 
 class LevelPart:
@@ -234,14 +255,15 @@ class LevelPart:
 class DatePart:
     """Dates and times of day: the trend, and the cycles that their span can show."""
 
-    def __init__(self, plan: ColumnPlan, seconds: npt.NDArray[Any], scale: Scale) -> None:
-        self.plan = plan
+    def __init__(self, plan: ColumnPlan, facts: ColumnFacts, scale: Scale) -> None:
+        assert facts.spread is not None
+        assert facts.calendar is not None
         self.keep_missing = scale.keep_missing
-        self.cycles = cycles_of(plan.kind, seconds)
-        self.plan = replace(plan, how=_date_words(plan, seconds, self.cycles))
+        self.cycles = facts.calendar.cycles(plan.kind)
+        self.plan = replace(plan, how=_date_words(plan, facts.calendar, self.cycles))
         self.has_trend = plan.kind == "date"
-        self.center, self.scale = scale.center_and_scale(seconds / DAY)
-        self.filled = float((np.nanmean(seconds / DAY) - self.center) / self.scale)
+        self.center, self.scale = scale.center_and_scale(facts.spread)
+        self.filled = (facts.spread.mean - self.center) / self.scale
         parts = [*(["trend"] if self.has_trend else []), *self.cycles]
         self.weights = dict.fromkeys(parts, plan.weight / len(parts))
         self.amplitude = scale.entry if scale.mismatch == 2.0 else 0.5
@@ -308,12 +330,12 @@ class DatePart:
         return np.column_stack(columns)
 
 
-def _date_words(plan: ColumnPlan, seconds: npt.NDArray[Any], cycles: list[str]) -> str:
+def _date_words(plan: ColumnPlan, calendar: Calendar, cycles: list[str]) -> str:
     """Span of the dates and the parts that count."""
     if plan.kind == "time":
         parts = ["hour of the day"]
     else:
-        ends = np.array([np.nanmin(seconds), np.nanmax(seconds)])
+        ends = np.array(calendar.seconds)
         first, last = (ends // DAY).astype("datetime64[D]").astype(str)
         parts = [f"{first} to {last}: {', '.join(['trend', *cycles])}"]
     return "; ".join([*parts, *filter(None, [plan.how])])
@@ -346,13 +368,13 @@ class TextPart:
 
     mark = 0.0  # texts without words are not marked
 
-    def __init__(self, plan: ColumnPlan, texts: npt.NDArray[Any], scale: Scale) -> None:
+    def __init__(self, plan: ColumnPlan, facts: ColumnFacts, scale: Scale) -> None:
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         self.plan = plan
         self.entry = scale.entry * float(np.sqrt(plan.weight))
-        present = [text for text in texts.tolist() if text]
+        present = [text for text in facts.texts if text]
         self.vectorizer = TfidfVectorizer(
             lowercase=True,
             strip_accents="unicode",

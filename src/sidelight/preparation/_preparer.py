@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -15,17 +14,21 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import worded
-from sidelight.engine import get_threads
+from sidelight.engine import get_threads, threads
 from sidelight.exceptions import InvalidParameter, PreparationWarning, SidelightError
-from sidelight.io.inner import close_names, quoted
-from sidelight.preparation._decide import ASKED, ColumnChoice, decide
-from sidelight.preparation._parts import ColumnFeatures, NoWords, Scale, make_part
-from sidelight.preparation._plan import ASIDE, ColumnPlan, plan_table
+from sidelight.io.inner import quoted
+from sidelight.preparation._fitting import Fitting, choices_of, dropped_by
+from sidelight.preparation._parts import ColumnFeatures, extent_of, facts_in_memory
+from sidelight.preparation._plan import ColumnPlan, plan_table
 from sidelight.preparation._reading import RawColumn, read_typed
-from sidelight.preparation._redundant import Aspect, sampled_rows
-from sidelight.preparation._shared import Gaps, missing_rows, share_weights
+from sidelight.preparation._redundant import sampled_rows
+from sidelight.preparation._scale import Scale
+from sidelight.preparation._shared import GapRows, has_marks, missing_rows
 from sidelight.preparation._source import Source, as_source
 from sidelight.preparation._typed import TypedColumn
+from sidelight.preparation.streams._fit import fit_parts
+from sidelight.preparation.streams._rows import rows_of
+from sidelight.preparation.streams._table import as_parts, in_parts, open_table
 
 SCALES = ("standard", "robust", "range", "none")
 #: Rows that are written at a time: their features stay in the processor's cache.
@@ -92,7 +95,11 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     result does not depend on its unit. Texts become TF-IDF weights of their words, in the 20
     directions in which they differ most (latent semantic analysis), of length 1.
 
-    Time and memory are linear in the cells of the table and of the result.
+    Time and memory are linear in the cells of the table and of the result. Folders, patterns and
+    lists of files, datasets and queries are read block by block, in memory that does not grow with
+    the rows, and give the same preparer for every cut into files; beyond 32,768 different values of
+    a column, quartiles and counts of its levels have an error below 0.04 % of the rows, and words
+    of texts are learned from 100,000 rows. ``prepared_rows`` gives features of such tables.
 
     Examples
     --------
@@ -145,8 +152,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : data frame, Arrow table, Table, path-like or array
-            The table.
+        X : data frame, Arrow table, Table, path-like, array, dataset or query
+            The table. A folder, a pattern such as ``"big/*.parquet"``, a list of files, a
+            ``pyarrow`` dataset, a polars LazyFrame or a DuckDB relation may be larger than memory.
         y : None
             Not used.
 
@@ -162,6 +170,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Array:
         """Fit to a table and return its features; as :meth:`fit` and :meth:`transform`."""
         columns = list(self._fit_columns(X))
+        if in_parts(X):
+            return self.transform(X)
         return self._features(columns, self._n_rows, self._out_type)
 
     def transform(self, X: Any) -> Array:
@@ -169,15 +179,19 @@ class TablePreparer(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : data frame, Arrow table, Table, path-like or array
+        X : data frame, Arrow table, Table, path-like, array, dataset or query
             The table.
 
         Returns
         -------
         ndarray of shape (n_rows, n_features_out)
-            The features.
+            The features, all in memory; ``prepared_rows`` gives them block by block.
         """
         check_is_fitted(self, "plan_")
+        if in_parts(X):
+            parts = [part for part in as_parts(X) if part.n_rows]
+            rows: Array = rows_of(parts, self).to_memory()
+            return rows
         source = self._source(X, reset=False)
         columns = list(self._typed(source))
         return self._features(columns, source.n_rows, _out_type(source, self.plan_))
@@ -215,6 +229,31 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         parts = zip(self._parts, columns, strict=True)
         return np.hstack([part.plain(column.values) for part, column in parts])
 
+    def check_columns(self, names: Sequence[str], table: str = "The table") -> None:
+        """Raise if a table lacks columns that become features; warn about new ones.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Its columns.
+        table : str, default="The table"
+            What it is called.
+        """
+        check_is_fitted(self, "plan_")
+        lacking = [one.plan.name for one in self._parts if one.plan.name not in set(names)]
+        if lacking:
+            raise SidelightError(
+                f"{table} has no column {quoted(lacking)}, which the preparation was fitted to; "
+                f"its columns are {quoted(names, limit=8)}."
+            )
+        known = {plan.name for plan in self.plan_}
+        new = [name for name in names if name not in known]
+        if new:
+            warn(
+                f"Columns that the preparation was not fitted to are not used: {quoted(new)}.",
+                PreparationWarning,
+            )
+
     def plan_table(self) -> list[tuple[str, str, str]]:
         """Return the decisions as rows of a short table: column, use, treatment."""
         check_is_fitted(self, "plan_")
@@ -247,68 +286,53 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     def _fit_columns(self, X: Any) -> Iterator[TypedColumn]:
         """Fit column by column; yield each column that becomes features right after it is read."""
         self._check_options()
+        if in_parts(X):
+            self._fit_parts(X)
+            return
         source = self._source(X, reset=True)
-        names = source.columns.names
-        asked = self._asked(names)
-        scale = Scale(self.scale, self.missing == "keep")
-        self.plan_: list[ColumnPlan] = []
-        self._parts: list[ColumnFeatures] = []
-        rows, aspects, gaps = sampled_rows(source.n_rows), list[Aspect](), Gaps()
-        for name in names:
+        fitting = self._fitting(source.columns.names, source.named)
+        rows = sampled_rows(source.n_rows)
+        for name in source.columns.names:
             raw = RawColumn(name, source.columns.column(name), source)
-            plan = decide(raw, asked[name])
-            plan = self._weighted(plan)
-            if plan.used:
-                column = read_typed(plan, raw)
-                try:
-                    self._parts.append(make_part(plan, column, scale))
-                except NoWords:
-                    plan = replace(plan, kind=ASIDE, how="no word occurs in several rows")
-                else:
-                    plan = self._parts[-1].plan
-                    gaps.add(self._parts[-1], column)
-                    if source.named and name not in (self.weights or {}):
-                        aspects += self._parts[-1].aspects(column.values[rows])
-                    yield column
-            self.plan_.append(plan)
-        if not self._parts:
-            raise SidelightError(
-                "No column of the table is left to be a feature: "
-                + "; ".join(f"{plan.name!r}, {plan.how}" for plan in self.plan_[:5])
-                + "; say what a column holds by "
-                + worded('kinds={"NAME": "category"}.', "--as NAME=category.")
-            )
-        share_weights(self._parts, aspects)
-        self._shared_marks = gaps.merge_marks(self._parts)
-        plans = {part.plan.name: part.plan for part in self._parts}
-        self.plan_ = [plans.get(plan.name, plan) for plan in self.plan_]
+            plan = fitting.plan(raw)
+            if not plan.used:
+                fitting.add(plan, None)
+                continue
+            column = read_typed(plan, raw)
+            facts = facts_in_memory(plan, column, extent_of(plan, raw), fitting.scale)
+            gaps = GapRows.of(column.values) if has_marks(plan) else None
+            if fitting.add(plan, facts, gaps, column.values[rows]):
+                yield column
+        self._finish(fitting)
         self._n_rows = source.n_rows
         self._out_type = _out_type(source, self.plan_)
+
+    def _fit_parts(self, X: Any) -> None:
+        """Fit to a table larger than memory, block by block."""
+        table, names = open_table(X, [*self.drop, *dropped_by(self.kinds)])
+        self._check_size(table.places.n_rows)
+        fitting = self._fitting(names, is_named=True)
+        fit_parts(table, fitting)
+        self.n_features_in_ = len(names)
+        self.feature_names_in_ = np.array(names, dtype=object)
+        self._finish(fitting)
+        self._n_rows, self._out_type = table.places.n_rows, np.float64
+
+    def _fitting(self, names: Sequence[str], is_named: bool) -> Fitting:
+        choices = choices_of(names, self.kinds, self.weights, self.drop)
+        scale = Scale(self.scale, self.missing == "keep")
+        return Fitting(scale, choices, self.weights or {}, is_named)
+
+    def _finish(self, fitting: Fitting) -> None:
+        fitting.finish()
+        self.plan_: list[ColumnPlan] = fitting.plans
+        self._parts: list[ColumnFeatures] = fitting.parts
+        self._shared_marks = fitting.shared_marks
 
     def _check_options(self) -> None:
         check_scale(self.scale)
         if self.missing not in ("fill", "keep"):
             raise InvalidParameter(f"missing must be 'fill' or 'keep', got {self.missing!r}.")
-
-    def _asked(self, names: Sequence[str]) -> dict[str, ColumnChoice]:
-        """The user's choices for every column."""
-        kinds = dict(self.kinds or {})
-        for name in (*kinds, *(self.weights or {}), *self.drop):
-            if name not in names:
-                raise SidelightError(f"There is no column {name!r}; {close_names(name, names)}.")
-        asked = {name: ColumnChoice() for name in names}
-        asked |= {name: _read_kind(name, kind) for name, kind in kinds.items()}
-        return asked | {name: ColumnChoice(ASIDE) for name in self.drop}
-
-    def _weighted(self, plan: ColumnPlan) -> ColumnPlan:
-        weight = (self.weights or {}).get(plan.name, 1.0)
-        if not (isinstance(weight, int | float) and np.isfinite(weight) and weight >= 0):
-            raise InvalidParameter(
-                f"The weight of column {plan.name!r} must be a number of at least 0, got {weight}."
-            )
-        if weight == 0 and plan.used:
-            return replace(plan, kind=ASIDE, how="weight 0")
-        return replace(plan, weight=float(weight))
 
     # --- reading ------------------------------------------------------------------------------
 
@@ -318,16 +342,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):
         if is_array and not _holds_text(X):
             X = validate_data(self, X, reset=reset, ensure_all_finite="allow-nan")
         source = as_source(X)
-        if source.n_rows == 0:
-            raise SidelightError(
-                worded("Found array with 0 sample(s): the", "The") + " table has no rows."
-            )
+        self._check_size(source.n_rows, least=2 if reset else 1)
         if reset:
-            if source.n_rows == 1:
-                raise SidelightError(
-                    worded("One row (n_samples=1)", "One row")
-                    + " does not tell what its columns hold; give more rows."
-                )
             self.n_features_in_ = len(source.columns.names)
             if source.named:
                 self.feature_names_in_ = np.array(source.columns.names, dtype=object)
@@ -335,25 +351,34 @@ class TablePreparer(TransformerMixin, BaseEstimator):
                 del self.feature_names_in_
         return source
 
+    def _check_size(self, n_rows: int, *, least: int = 2) -> None:
+        if n_rows == 0:
+            raise SidelightError(
+                worded("Found array with 0 sample(s): the", "The") + " table has no rows."
+            )
+        if n_rows < least:
+            raise SidelightError(
+                worded("One row (n_samples=1)", "One row")
+                + " does not tell what its columns hold; give more rows."
+            )
+
     def _typed(self, source: Source) -> Iterator[TypedColumn]:
         """Read the columns that become features; raise or warn about missing and new ones."""
-        there = set(source.columns.names)
-        lacking = [part.plan.name for part in self._parts if part.plan.name not in there]
-        if lacking:
-            raise SidelightError(
-                f"The table has no column {quoted(lacking)}, which the preparation was fitted to; "
-                f"its columns are {quoted(source.columns.names, limit=8)}."
-            )
-        known = {plan.name for plan in self.plan_}
-        new = [name for name in source.columns.names if name not in known]
-        if new:
-            warn(
-                f"Columns that the preparation was not fitted to are not used: {quoted(new)}.",
-                PreparationWarning,
-            )
+        self.check_columns(source.columns.names)
+        yield from self._read(source, gaps=self.missing)
+
+    def _read(self, source: Source, *, gaps: str) -> Iterator[TypedColumn]:
         for part in self._parts:
             raw = RawColumn(part.plan.name, source.columns.column(part.plan.name), source)
-            yield read_typed(part.plan, raw, gaps=self.missing)
+            yield read_typed(part.plan, raw, gaps=gaps, some=part.plan.n_unreadable > 0)
+
+    def features_of_block(self, source: Source, *, warns: bool) -> Array:
+        """Features of a few rows, written by this thread."""
+        columns = list(self._read(source, gaps=self.missing if warns else ""))
+        X = np.empty((source.n_rows, self.n_features_out_))
+        with threads(1):
+            self._fill(X, columns)
+        return X
 
     def _features(self, columns: Sequence[TypedColumn], n_rows: int, dtype: Any) -> Array:
         """Write the features of all columns, block by block."""
@@ -397,22 +422,6 @@ def check_scale(scale: Any) -> None:
         raise InvalidParameter(
             f"{worded('scale', '--scale')} must be one of {', '.join(SCALES)}, got {scale!r}."
         )
-
-
-def _read_kind(name: str, kind: Any) -> ColumnChoice:
-    """Parse the user's choice: a kind, an order such as ``ordered:S<M<L``, or its levels."""
-    if isinstance(kind, str):
-        word, _, levels = kind.partition(":")
-        word = word.strip().lower()
-        if word in ASKED and (not levels or word == "ordered"):
-            return ColumnChoice(
-                word, tuple(one.strip() for one in levels.split("<") if one.strip())
-            )
-    elif isinstance(kind, Sequence) and len(kind) > 1:
-        return ColumnChoice("ordered", tuple(map(str, kind)))
-    raise InvalidParameter(
-        f"A column is one of {', '.join(ASKED)}, or ordered:low<medium<high; got {name}={kind!r}."
-    )
 
 
 def _holds_text(X: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight.preparation._parts import ColumnFeatures
+from sidelight.preparation._plan import ColumnPlan
 from sidelight.preparation._redundant import Aspect, Likeness, find_likeness, likeness_words
-from sidelight.preparation._typed import TypedColumn
+from sidelight.preparation.streams._levels import mixed
 
 
 def share_weights(parts: Sequence[ColumnFeatures], aspects: Sequence[Aspect]) -> None:
@@ -38,25 +38,56 @@ def share_weights(parts: Sequence[ColumnFeatures], aspects: Sequence[Aspect]) ->
         part.plan = replace(part.plan, how=how)
 
 
-@dataclass
-class Gaps:
-    """Gaps of the columns of a fit, by a digest of the rows in which they are.
+@dataclass(frozen=True)
+class GapRows:
+    """The rows in which a column has gaps, by sums of two hashes of their positions.
+
+    Columns with the same sums have their gaps in the same rows: that others have is as likely as
+    to draw a number out of 2^128.
 
     Attributes
     ----------
-    columns : dict of bytes to list of int
+    n : int
+        How many rows.
+    sums : (int, int)
+        Sums of the hashes modulo 2^64.
+    """
+
+    n: int = 0
+    sums: tuple[int, int] = (0, 0)
+
+    @classmethod
+    def of(cls, values: npt.NDArray[Any], start: int = 0) -> GapRows:
+        """Rows without a value, of which the first is at position ``start`` of the table."""
+        rows = (np.flatnonzero(missing_rows(values)) + start).astype(np.uint64)
+        first = mixed(rows)
+        return cls(len(rows), (int(first.sum()), int(mixed(first).sum())))
+
+    def join(self, other: GapRows) -> GapRows:
+        """Rows of both."""
+        first, second = (
+            (one + two) % 2**64 for one, two in zip(self.sums, other.sums, strict=True)
+        )
+        return GapRows(self.n + other.n, (first, second))
+
+
+@dataclass
+class Gaps:
+    """Columns of a fit by the rows in which they have gaps.
+
+    Attributes
+    ----------
+    columns : dict of GapRows to list of int
         Places of the columns that have gaps in the same rows.
     """
 
-    columns: dict[bytes, list[int]] = field(default_factory=dict)
+    columns: dict[GapRows, list[int]] = field(default_factory=dict)
     n_seen: int = 0
 
-    def add(self, part: ColumnFeatures, column: TypedColumn) -> None:
+    def add(self, part: ColumnFeatures, gaps: GapRows | None) -> None:
         """Look at the gaps of the next column."""
-        if part.plan.n_missing and part.plan.kind != "text":
-            bits = np.packbits(missing_rows(column.values)).tobytes()
-            digest = hashlib.blake2b(bits, digest_size=16).digest()
-            self.columns.setdefault(digest, []).append(self.n_seen)
+        if gaps is not None and has_marks(part.plan):
+            self.columns.setdefault(gaps, []).append(self.n_seen)
         self.n_seen += 1
 
     def merge_marks(self, parts: Sequence[ColumnFeatures]) -> list[tuple[int, list[int]]]:
@@ -84,6 +115,11 @@ class Gaps:
             if not levels and others:
                 shared.append((first, others))
         return shared
+
+
+def has_marks(plan: ColumnPlan) -> bool:
+    """Whether a column has gaps that may be marked."""
+    return plan.n_missing > 0 and plan.kind != "text"
 
 
 def missing_rows(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

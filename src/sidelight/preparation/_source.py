@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,11 +30,14 @@ class Source:
         The user's names of the rows; None where they have none.
     named : bool
         Whether the columns have names of their own; those of an array are ``x0``, ``x1``, ...
+    place : callable or None
+        Words for the row at a position, where the rows are some of a table in several files.
     """
 
     columns: ColumnTable
     ids: npt.NDArray[Any] | None
     named: bool
+    place: Callable[[int], str] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -42,7 +46,7 @@ class Source:
 
     def row(self, position: int) -> str:
         """How to speak of a row to the user."""
-        return row_name(self.ids, position)
+        return row_name(self.ids, position) if self.place is None else self.place(position)
 
 
 def as_source(data: Any) -> Source:

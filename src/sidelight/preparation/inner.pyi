@@ -6,3 +6,6 @@ from ._preparer import check_scale as check_scale
 from ._source import Source as Source
 from ._source import as_source as as_source
 from ._texts import encode_texts as encode_texts
+from .streams._rows import prepared_files as prepared_files
+from .streams._table import as_parts as as_parts
+from .streams._table import places_of as places_of

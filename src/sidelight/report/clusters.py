@@ -41,7 +41,7 @@ from sidelight.report.cards import (
     strong,
     table,
 )
-from sidelight.report.explained import explained_card
+from sidelight.report.explained import explained_card, sampled
 from sidelight.report.page import Page, objective_panel
 from sidelight.report.plot import beyond, by_groups, plot, plot_script
 from sidelight.report.tables import (
@@ -81,13 +81,13 @@ def cluster_page(given: Given, explanation: Explanation | None = None) -> Page:
     described = explained_card(run, explanation)
     return Page(
         estimator=run.estimator,
-        n_rows=run.n_rows,
+        n_rows=run.n_all,
         sentence=asked_in_one_sentence(run),
         fine=not any(tally.violated for tally in kinds) if kinds else None,
         status=text[0].upper() + text[1:],
         facts=[
             ("Features", f"{run.source.n_features:,}"),
-            ("Clusters", f"{len(run.clusters.names):,}"),
+            ("Clusters", f"{run.n_clusters:,}"),
         ],
         cards=[
             _map(plane, numbers),
@@ -156,6 +156,8 @@ def map_notes(
     notes = [projection_note]
     if run.source is not run.rows:
         notes.append("Values that were not measured are filled with what the model expects.")
+    if run.whole is not None:
+        notes.append(sampled(run))
     if len(selection.rows) < run.n_rows:
         first = (
             "those that constraints mention first, then " if len(run.constraints.mentioned) else ""
@@ -174,16 +176,22 @@ def map_notes(
 
 
 def _sizes(run: Run) -> Panel:
-    sizes = run.clusters.sizes
+    names, sizes, n_outside = run.clusters.names, run.clusters.sizes, run.clusters.n_outside
     text = ""
+    if run.whole is not None:
+        shown = dict(zip(run.clusters.numbers, names, strict=True))
+        counts = {number: n for number, n in run.whole.sizes.items() if number != "-1"}
+        names = tuple(shown.get(number, number) for number in counts)
+        sizes, n_outside = np.array([*counts.values()]), run.whole.sizes.get("-1", 0)
+        text = "All rows are counted. "
     if len(sizes) > _MANY_BARS:
-        text = f"From {sizes.min():,} to {counted(int(sizes.max()), 'row')}."
-    if run.clusters.n_outside:
-        text += f" {counted(run.clusters.n_outside, 'row')} in no cluster."
+        text += f"From {sizes.min():,} to {counted(int(sizes.max()), 'row')}."
+    if n_outside:
+        text += f" {counted(n_outside, 'row')} in no cluster."
     bounds = run.size_bounds
     if bounds is not None:
         text += " Marks show the bounds."
-    return Panel("Cluster sizes", cluster_sizes(run.clusters.names, sizes, bounds), text.strip())
+    return Panel("Cluster sizes", cluster_sizes(names, sizes, bounds), text.strip())
 
 
 def _conditions_card(run: Run) -> Markup | None:

@@ -80,7 +80,7 @@ def tallies(run: Run) -> list[Tally]:
 
 def asked_in_one_sentence(run: Run) -> str:
     """Request and outcome in one sentence."""
-    data = [counted(run.n_rows, "row"), counted(len(run.clusters.names), "cluster")]
+    data = [counted(run.n_all, "row"), counted(run.n_clusters, "cluster")]
     kinds = tallies(run)
     if not kinds:
         return f"{listed(data)}; nothing else was known."

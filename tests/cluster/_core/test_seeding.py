@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sidelight.cluster._core import _starts
-from sidelight.cluster._core._starts import ContentOrder, _Seeding
+from sidelight.cluster._core import _seeding
+from sidelight.cluster._core._seeding import ContentOrder, _Seeding
 from sidelight.engine import as_rows
 
 RNG = np.random.default_rng(0)
@@ -19,7 +19,7 @@ WEIGHTS = RNG.integers(0, 3, size=500).astype(float)
 
 @pytest.fixture(autouse=True)
 def small_bins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_starts, "BIN_ROWS", 16)
+    monkeypatch.setattr(_seeding, "BIN_ROWS", 16)
 
 
 @pytest.mark.parametrize("values", [X[:, 0], RNG.normal(size=500), np.zeros(500), np.ones(1)])
@@ -73,6 +73,6 @@ def test_where_all_is_covered_every_row_may_be_drawn() -> None:
 def test_rounding_at_the_end_draws_no_row_without_mass() -> None:
     cumulative = np.array([0.0, 1.0, 3.0, 3.0])
     np.testing.assert_array_equal(
-        _starts._first_above(cumulative, np.array([0.0, 0.5, 1.0, 2.9, 3.0, 3.1])),
+        _seeding._first_above(cumulative, np.array([0.0, 0.5, 1.0, 2.9, 3.0, 3.1])),
         [1, 1, 2, 2, 2, 2],
     )

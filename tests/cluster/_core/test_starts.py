@@ -9,7 +9,7 @@ from sklearn.datasets import make_blobs
 
 from sidelight.cluster import KMeans
 from sidelight.cluster._core._distances import labeled_distances, nearest_centers
-from sidelight.cluster._core._starts import farthest_first, kmeans_plusplus, random_rows
+from sidelight.cluster._core._seeding import farthest_first, kmeans_plusplus, random_rows
 from sidelight.engine import _memory, as_rows, threads
 
 

@@ -25,8 +25,9 @@ from sidelight.engine.partitioned._values import RowValues
 METHODS = [method for method in catalog.methods() if method.tags.out_of_core]
 CASES = [
     pytest.param(method, setting, id=f"{method.name}-{'-'.join(map(str, setting.values()))}")
-    for method in METHODS
+    for method in catalog.methods()
     for setting in ({}, *SETTINGS.get(method.cls.__name__, ()))
+    if method.cls(**setting).__sidelight_tags__().out_of_core
 ]
 
 
@@ -112,6 +113,17 @@ def test_bounds_that_are_lost_change_nothing(cls: Any, offset: float, monkeypatc
     for seed in range(3):
         rows = PartitionedRows(Forgetful(cut(X, 3), seed))
         assert_same(clone(model).fit(rows, constraints=known), here)
+
+
+@pytest.mark.parametrize(
+    ("method", "setting"), [case for case in CASES if case.values[0].tags.missing]
+)
+def test_missing_values(method: Any, setting: Any, blobs: Any) -> None:
+    X, y = blobs
+    X = np.where(np.random.RandomState(0).uniform(size=X.shape) < 0.2, np.nan, np.round(X))
+    here = fitted(method, setting, X, y)
+    there = fitted(method, setting, PartitionedRows(LocalEngine(cut(X, 3))), y)
+    assert_same(there, here)
 
 
 @pytest.mark.parametrize("method", [m for m in METHODS if m.tags.sparse], ids=lambda m: m.name)

@@ -11,8 +11,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from sidelight import Constraints
 from sidelight.exceptions import ConstraintWarning, SidelightError
-from sidelight.graphs import laplacian, neighbor_graph
+from sidelight.graphs import full_graph, laplacian, neighbor_graph, percentile_distance
 from sidelight.manifold import ChunkletLDA, ConstrainedLPP, ConstrainedPCA
+from sidelight.manifold.linear._constrained_lpp import _sides
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +138,26 @@ def test_one_kind_of_pairs_drops_the_other_term(wine, kind):
     np.testing.assert_allclose(model.eigenvalues_, np.linalg.eigvalsh(T)[::-1][:2])
 
 
+def test_all_rows_as_landmarks_give_the_projection_of_the_full_graph(wine):
+    X, _, _ = wine
+    model = ConstrainedLPP(3, graph="landmarks", n_landmarks=len(X)).fit(X)
+    W = full_graph(X, sigma=percentile_distance(X), loops=True)
+    D = np.diag(W.sum(axis=1))
+    Z = X - X.mean(axis=0)
+    values = linalg.eigh(Z.T @ (D - W) @ Z, Z.T @ D @ Z, eigvals_only=True)[:3]
+    np.testing.assert_allclose(model.eigenvalues_, values, rtol=1e-5)
+
+
+def test_some_landmarks_stand_for_all_rows():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 2000)
+    X = np.column_stack([rng.normal(0, 1, 4000), rng.normal(2.0 * y, 0.3)])
+    known = Constraints.sample(y, 60, random_state=0)
+    model = ConstrainedLPP(1, graph="landmarks", n_landmarks=100, random_state=0)
+    (direction,) = model.fit(X, constraints=known).components_
+    assert abs(direction[1]) > 0.95 * np.linalg.norm(direction)
+
+
 def test_lpp_solves_its_eigenproblem(wine):
     X, _, known = wine
     model = ConstrainedLPP(3, penalty=0).fit(X, constraints=known)
@@ -173,17 +194,6 @@ def test_a_chunklet_per_class_spans_what_lda_spans():
         centred = Z[y == c] - Z[y == c].mean(axis=0)
         within += centred.T @ centred / 150
     np.testing.assert_allclose(within, np.eye(2), atol=1e-6)
-
-
-def test_a_complete_graph_prefers_no_direction():
-    # Equal weights and self-loops: X'LX = X'DX for centred rows. Without loops, as here, the
-    # weights of a row add up to n - 1 and not n, so that all values are n / (n - 1).
-    X = np.random.default_rng(0).normal(size=(12, 3))
-    model = ConstrainedLPP(3, n_neighbors=11, penalty=0)
-    Z = X - X.mean(axis=0)
-    W = sparse.csr_array(np.ones((12, 12)) - np.eye(12))
-    left, right = model._matrices(Z, W, Z, Constraints(n_samples=12))
-    np.testing.assert_allclose(linalg.eigh(left, right, eigvals_only=True), 12 / 11, rtol=1e-6)
 
 
 @pytest.mark.parametrize("make", [ConstrainedPCA, ConstrainedLPP, ChunkletLDA])
@@ -268,3 +278,16 @@ def test_nothing_to_learn_from():
     with pytest.raises(SidelightError, match="All rows are the same"):
         ConstrainedPCA().fit(np.ones((5, 3)))
     assert sparse.issparse(neighbor_graph(X, 3))
+
+
+# --- what it is made of ---
+
+
+def test_a_complete_graph_prefers_no_direction():
+    # Equal weights and self-loops: X'LX = X'DX for centred rows. Without loops, as here, the
+    # weights of a row add up to n - 1 and not n, so that all values are n / (n - 1).
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    Z = X - X.mean(axis=0)
+    W = sparse.csr_array(np.ones((12, 12)) - np.eye(12))
+    left, right = _sides(Z, W)
+    np.testing.assert_allclose(linalg.eigh(left, right, eigvals_only=True), 12 / 11, rtol=1e-6)

@@ -111,12 +111,12 @@ def squares(rows: np.ndarray, centers: np.ndarray) -> np.ndarray:
 
 def test_batch_map_is_its_formula() -> None:
     nodes = Grid((3, 3))
-    batch = BatchMap(X, X.mean(axis=0), nodes)
+    batch = BatchMap(as_rows(X), X.mean(axis=0), nodes, missing=False)
     means = X[:9].copy()
     for rate in (0.5, 2.0, 5.0):
         now = batch.evaluate(rate, means, None)
         winners = np.argmin(squares(X, means), axis=1)
-        np.testing.assert_array_equal(now.winners, winners)
+        np.testing.assert_array_equal(now.found.winners, winners)
         assert now.objective == pytest.approx(squares(X, means).min(axis=1).mean())
         pull = np.exp(-rate * nodes.squared_distances)[winners]
         means = batch.update(now)
@@ -124,7 +124,7 @@ def test_batch_map_is_its_formula() -> None:
 
 
 def test_hard_batch_map_is_k_means_step_for_step() -> None:
-    batch = BatchMap(X, X.mean(axis=0), Grid((5,)))
+    batch = BatchMap(as_rows(X), X.mean(axis=0), Grid((5,)), missing=False)
     means = X[:5].copy()
     for _ in range(8):
         labels = np.argmin(squares(X, means), axis=1)
@@ -136,19 +136,19 @@ def test_hard_batch_map_is_k_means_step_for_step() -> None:
 
 
 def test_batch_map_at_rate_zero_has_all_centers_at_the_mean() -> None:
-    batch = BatchMap(X, X.mean(axis=0), Grid((5,)))
+    batch = BatchMap(as_rows(X), X.mean(axis=0), Grid((5,)), missing=False)
     means = batch.update(batch.evaluate(0.0, X[:5], None))
     np.testing.assert_allclose(means, np.tile(X.mean(axis=0), (5, 1)), atol=1e-12)
 
 
 def test_missing_values_leave_distances_and_means_to_the_others() -> None:
     rows = rows_of("spherical", 60, missing=0.3)
-    batch = BatchMap(rows, np.nanmean(rows, axis=0), Grid((3,)))
+    batch = BatchMap(as_rows(rows), np.nanmean(rows, axis=0), Grid((3,)), missing=True)
     means = np.nan_to_num(rows[:3])
     now = batch.evaluate(1.0, means, None)
     distances = np.nansum((rows[:, None] - means) ** 2, axis=2)
-    np.testing.assert_array_equal(now.winners, np.argmin(distances, axis=1))
-    pull = np.exp(-Grid((3,)).squared_distances)[now.winners]
+    np.testing.assert_array_equal(now.found.winners, np.argmin(distances, axis=1))
+    pull = np.exp(-Grid((3,)).squared_distances)[now.found.winners]
     known = ~np.isnan(rows)
     expected = pull.T @ np.nan_to_num(rows) / (pull.T @ known)
     np.testing.assert_allclose(batch.update(now), expected, rtol=1e-9)

@@ -42,6 +42,7 @@ from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import setting, worded
 from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
+from sidelight.base.inner import by_rows
 from sidelight.cluster._core._distances import (
     center_distances,
     dense_rows,
@@ -460,8 +461,9 @@ class _CentersBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer)
 
     _common_parameters: ClassVar[Mapping[str, str]] = {
         "n_clusters": "Number of clusters ``k``.",
-        "init": "Initial centers: greedy D² sampling, rows far from each other, random rows, or an "
-        "array of shape (n_clusters, n_features).",
+        "init": "Initial centers: greedy D² sampling, D² sampling of many rows a pass, rows far "
+        "from each other, random rows, or an array of shape (n_clusters, n_features). "
+        '``"auto"`` is ``"k-means||"`` from 1,000,000 rows on, and ``"k-means++"`` below.',
         "tol": "Stop when the squared move of the centers is at most ``tol`` times the mean "
         "variance of the features. Unchanged labels always stop the loop.",
     }
@@ -559,10 +561,14 @@ class _CentersBase(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer)
             The larger the better.
         """
         check_is_fitted(self)
-        source = self._validate_rows(X, reset=False)
-        weights = check_weights(sample_weight, source, X)
-        costs = self._predicted_costs(source)
-        return -total_of(costs, weights)
+        costs = by_rows(self, "_costs", X)
+        if sample_weight is None:
+            return -total_of(costs)
+        source = X if isinstance(X, RowSource) else self._validate_rows(X, reset=False)
+        return -total_of(costs, check_weights(sample_weight, source, X))
+
+    def _costs(self, X: Any) -> Array:
+        return self._predicted_costs(self._validate_rows(X, reset=False))
 
     def _predicted_costs(self, source: RowSource) -> Array:
         """Costs of the rows in their predicted clusters, in float64."""
@@ -576,7 +582,7 @@ class _KMeansBase(_CentersBase):
     """Clusters with a center each, from initial centers that differ between restarts."""
 
     _: KW_ONLY
-    init: Literal["k-means++", "farthest-first", "random"] | ArrayLike = "k-means++"
+    init: Literal["auto", "k-means++", "k-means||", "farthest-first", "random"] | ArrayLike = "auto"
     n_init: Restarts = 5
 
     @property
@@ -591,7 +597,9 @@ class _KMeansBase(_CentersBase):
 
     def _start(self, source: RowSource, rng: np.random.RandomState, weights: Array | None) -> Array:
         """Return initial centers, see :func:`initial_centers`."""
-        return initial_centers(source, self.n_clusters, self.init, rng, sample_weight=weights)
+        return initial_centers(
+            source, self.n_clusters, self.init, rng, sample_weight=weights, project=self._project
+        )
 
 
 class _WeightedRowsMixin(Clusterer):

@@ -68,9 +68,10 @@ class BalancedKMeans(_BalancedBase):
         The cheapest assignment of all under the bound, by
         :func:`sidelight.assignment.assign_sized`, or populate and refine as published: about three
         times as fast, but ``J`` ends 3 to 300 % higher when the sizes without a bound are uneven.
-    init : {"k-means++", "farthest-first", "random"} or array, default="k-means++"
-        Initial centers for the sample: greedy D² sampling, rows far from each other, random rows,
-        or an array of shape (n_clusters, n_features).
+    init : {"auto", "k-means++", "k-means||", "farthest-first", "random"} or array, default="auto"
+        Initial centers for the sample: greedy D² sampling, D² sampling of many rows a pass, rows
+        far from each other, random rows, or an array of shape (n_clusters, n_features). ``"auto"``
+        is ``"k-means||"`` from 1,000,000 sampled rows on, and ``"k-means++"`` below.
     n_init : int >= 1 or "auto", default=5
         Number of restarts with different samples and seeds; the best is kept. An array as ``init``
         is run once if all rows are sampled.

@@ -75,10 +75,11 @@ class FrequencySensitiveKMeans(_BalancedBase):
         the new sizes as they are.
     memory : float >= 1, default=1000.0
         Number ``L`` of the last rows that count in a stream; older ones fade. Infinite for all.
-    init : {"k-means++", "farthest-first", "random"} or array, default="k-means++"
-        Initial centers of the spherical k-means that the passes start from: greedy D² sampling,
-        directions far from each other, random rows, or an array of shape (n_clusters, n_features).
-        A stream uses an array only.
+    init : {"auto", "k-means++", "k-means||", "farthest-first", "random"} or array, default="auto"
+        Initial centers of the spherical k-means that the passes start from: greedy D² sampling, D²
+        sampling of many rows a pass, directions far from each other, random rows, or an array of
+        shape (n_clusters, n_features). ``"auto"`` is ``"k-means||"`` from 1,000,000 rows on, and
+        ``"k-means++"`` below. A stream uses an array only.
     n_init : int >= 1 or "auto", default=5
         Number of restarts with different seeds; the best is kept. An array as ``init`` and a stream
         are run once. ``"auto"`` takes 10 where starts are random, and 1 otherwise.

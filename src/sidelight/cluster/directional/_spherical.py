@@ -33,9 +33,10 @@ class SphericalKMeans(_DirectionsBase, KMeans):
 
     Parameters
     ----------
-    init : {"k-means++", "farthest-first", "random"} or array, default="k-means++"
-        Initial centers: greedy D² sampling of directions, directions far from each other, random
-        rows, or an array of shape (n_clusters, n_features).
+    init : {"auto", "k-means++", "k-means||", "farthest-first", "random"} or array, default="auto"
+        Initial centers: greedy D² sampling of directions, D² sampling of many directions a pass,
+        directions far from each other, random rows, or an array of shape (n_clusters, n_features).
+        ``"auto"`` is ``"k-means||"`` from 1,000,000 rows on, and ``"k-means++"`` below.
     tol : float >= 0, default=0.0001
         Stop when the squared move of the centers is at most ``tol`` times the mean variance of the
         features of the unit rows. Unchanged labels always stop the loop.

@@ -24,6 +24,7 @@ from sidelight._fit.parameters import (
 from sidelight._fit.restarts import best_of, numbers_in, run_restarts
 from sidelight._typing import Array
 from sidelight.base import Clusterer
+from sidelight.base.inner import by_rows
 from sidelight.cluster.feedback._multinomial import (
     Clustering,
     WeightedTerms,
@@ -374,7 +375,10 @@ class FeedbackClustering(Clusterer):
         score : float
             The larger the better.
         """
-        return float(logsumexp(self._log_joint(X), axis=1).mean())
+        return float(np.mean(by_rows(self, "_log_density", X)))
+
+    def _log_density(self, X: Any) -> Array:
+        return np.asarray(logsumexp(self._log_joint(X), axis=1))
 
     def _log_joint(self, X: Any) -> Array:
         check_is_fitted(self)

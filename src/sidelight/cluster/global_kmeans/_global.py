@@ -130,6 +130,8 @@ class GlobalKMeans(_WeightedRowsMixin, _CentersBase):
     n_trials: Count | Auto = "auto"
     tol: NonNegative = 0.0
 
+    _elsewhere = "KMeans, with several restarts, reads rows block by block."
+
     def __sidelight_tags__(self) -> MethodTags:
         return self._method_tags(
             summary="k-means for 1, 2, ... k clusters, center by center; deterministic",

@@ -143,6 +143,8 @@ class ConstrainedAgglomeration(Clusterer):
     metric: Literal["euclidean", "precomputed"] = "euclidean"
     verbose: Verbosity = 0
 
+    _elsewhere = "COPKMeans holds all pairs too, and reads rows block by block."
+
     def __sidelight_tags__(self) -> MethodTags:
         return MethodTags(
             summary="merge the closest clusters as far as constraints allow; a dendrogram",

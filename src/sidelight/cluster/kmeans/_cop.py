@@ -46,10 +46,11 @@ class COPKMeans(_CentersBase):
         - ``"exact"``: the cheapest admissible assignment, at every iteration.
         - ``"published"``: rows in random order, each to the nearest center that violates nothing so
           far; a dead end raises. ``V`` may rise.
-    init : {"auto", "neighborhoods", "k-means++", "random"} or array, default="auto"
+    init : {"auto", "neighborhoods", "k-means++", "k-means||", "random"} or array, default="auto"
         Initial centers: the means of must-link components that are known to be apart, greedy D²
-        sampling, random rows, or an array of shape (n_clusters, n_features). ``"auto"`` starts once
-        from the neighborhoods and otherwise with k-means++.
+        sampling, D² sampling of many rows a pass, random rows, or an array of shape (n_clusters,
+        n_features). ``"auto"`` starts once from the neighborhoods and otherwise with k-means++, or
+        k-means|| from 1,000,000 rows on.
     time_limit : float > 0, default=60.0
         Seconds for one exact assignment.
 
@@ -86,7 +87,7 @@ class COPKMeans(_CentersBase):
 
     _: KW_ONLY
     variant: Literal["default", "exact", "published"] = "default"
-    init: Literal["auto", "neighborhoods", "k-means++", "random"] | ArrayLike = "auto"
+    init: Literal["auto", "neighborhoods", "k-means++", "k-means||", "random"] | ArrayLike = "auto"
     n_init: Restarts = 10
     time_limit: Positive = 60.0
 

@@ -26,9 +26,11 @@ class KMeans(_WeightedRowsMixin, _KMeansBase):
 
     Parameters
     ----------
-    init : {"k-means++", "farthest-first", "random"} or array, default="k-means++"
-        Initial centers: greedy D² sampling, rows far from each other, random rows, or an array of
-        shape (n_clusters, n_features).
+    init : {"auto", "k-means++", "k-means||", "farthest-first", "random"} or array, default="auto"
+        Initial centers: greedy D² sampling, D² sampling of many rows a pass, rows far from each
+        other, random rows, or an array of shape (n_clusters, n_features). ``"auto"`` is
+        ``"k-means||"`` from 1,000,000 rows on, and ``"k-means++"`` below: six passes over the rows
+        where that takes ``2 k``, and the start is as good.
 
     Attributes
     ----------

@@ -63,10 +63,11 @@ class PCKMeans(_CentersBase):
         ``"auto"`` is the mean squared distance of the rows to their mean, so that the result does
         not depend on the units of the data: what moving a row into some other cluster costs on
         average when the clusters lie well apart.
-    init : {"auto", "neighborhoods", "k-means++", "random"} or array, default="auto"
-        Initial centers: the means of must-link components, greedy D² sampling, random rows, or an
-        array of shape (n_clusters, n_features). ``"auto"`` starts once from the neighborhoods and
-        otherwise with k-means++.
+    init : {"auto", "neighborhoods", "k-means++", "k-means||", "random"} or array, default="auto"
+        Initial centers: the means of must-link components, greedy D² sampling, D² sampling of many
+        rows a pass, random rows, or an array of shape (n_clusters, n_features). ``"auto"`` starts
+        once from the neighborhoods and otherwise with k-means++, or k-means|| from 1,000,000 rows
+        on.
     neighborhoods : {"farthest-first", "largest", "clique"}, default="farthest-first"
         Choice of the must-link components that give centers when there are more than
         ``n_clusters``.
@@ -107,7 +108,7 @@ class PCKMeans(_CentersBase):
 
     _: KW_ONLY
     penalty: FiniteNonNegative | Auto = "auto"
-    init: Literal["auto", "neighborhoods", "k-means++", "random"] | ArrayLike = "auto"
+    init: Literal["auto", "neighborhoods", "k-means++", "k-means||", "random"] | ArrayLike = "auto"
     neighborhoods: Literal["farthest-first", "largest", "clique"] = "farthest-first"
     variant: Literal["default", "published"] = "default"
     n_init: Restarts = 10

@@ -23,7 +23,7 @@ from sidelight.cluster._core._lloyd import (
     _WeightedRowsMixin,
     lloyd,
 )
-from sidelight.cluster._core._starts import check_centers, kmeans_plusplus, random_rows
+from sidelight.cluster._core._starts import check_centers, initial_centers, random_rows
 from sidelight.cluster.pairs._penalties import resolve_penalty
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
@@ -82,8 +82,9 @@ class SeededKMeans(_WeightedRowsMixin, _KMeansBase):
         **_KMeansBase._common_parameters,
         "n_clusters": "Number of clusters ``k``, at least the number of classes.",
         "init": "Initial centers of clusters without seeds: greedy D² sampling given the others, "
-        "random rows, or an array of shape (n_clusters, n_features), whose row ``h`` is for "
-        "cluster ``h``.",
+        "D² sampling of many rows a pass, random rows, or an array of shape (n_clusters, "
+        'n_features), whose row ``h`` is for cluster ``h``. ``"auto"`` is ``"k-means||"`` from '
+        '1,000,000 rows on, and ``"k-means++"`` below.',
         "n_init": "Number of restarts with different seeds; the best is kept. One is run when "
         "``init`` is an array or when every cluster has seeds.",
     }
@@ -94,7 +95,7 @@ class SeededKMeans(_WeightedRowsMixin, _KMeansBase):
     }
 
     _: KW_ONLY
-    init: Literal["k-means++", "random"] | ArrayLike = "k-means++"
+    init: Literal["auto", "k-means++", "k-means||", "random"] | ArrayLike = "auto"
 
     def __sidelight_tags__(self) -> MethodTags:
         return self._method_tags(
@@ -181,10 +182,11 @@ class SeededKMeans(_WeightedRowsMixin, _KMeansBase):
         n_given = len(given)
         if n_given == self.n_clusters:
             return given
-        if isinstance(self.init, str) and self.init == "k-means++":
-            return kmeans_plusplus(
+        if isinstance(self.init, str) and self.init != "random":
+            return initial_centers(
                 source,
                 self.n_clusters,
+                self.init,
                 random_state,
                 given=given if n_given else None,
                 sample_weight=weights,

@@ -523,7 +523,8 @@ class _MovingPricesBase(_CentersBase):
         "penalty": "Factor on the weights of all pairs, without unit: violated pairs cost "
         'distances already. ``"auto"`` is 1, the published method.',
         "init": "Initial centers: the means of must-link components, some iterations of k-means, "
-        "greedy D² sampling, random rows, or an array of shape (n_clusters, n_features). "
+        "greedy D² sampling, D² sampling of many rows a pass, random rows, or an array of shape "
+        "(n_clusters, n_features). "
         '``"auto"`` starts once from the neighborhoods and otherwise with k-means: what is learned '
         "from seeds alone misleads.",
         "tol": "Stop when no label changes and ``J`` falls by less than this share of ``inertia_`` "
@@ -536,7 +537,9 @@ class _MovingPricesBase(_CentersBase):
 
     _: KW_ONLY
     penalty: FiniteNonNegative | Auto = "auto"
-    init: Literal["auto", "neighborhoods", "k-means", "k-means++", "random"] | ArrayLike = "auto"
+    init: (
+        Literal["auto", "neighborhoods", "k-means", "k-means++", "k-means||", "random"] | ArrayLike
+    ) = "auto"
     n_init: Restarts = 10
     max_iter: Count = 100
     tol: NonNegative = 1e-6

@@ -131,6 +131,11 @@ class _SpectralBase(Clusterer):
     refine = True
     objective = "normalized-cut"
 
+    _elsewhere = (
+        "SpectralClustering with graph='landmarks' reads rows block by block, and so does "
+        "MPCKMeans, with pairs."
+    )
+
     #: Criterion that ``objective_`` reports, a name of :class:`sidelight.graphs.Cuts`.
     _criterion = "normalized_cut"
 
@@ -252,7 +257,7 @@ class _SpectralBase(Clusterer):
 
         ``measured`` are the labels of the vertices of ``W`` where these are not all rows.
         """
-        self.labels_ = labels.astype(np.int32)
+        self.labels_ = labels if labels.dtype == np.int32 else labels.astype(np.int32)
         self.cuts_ = cut_values(W, labels if measured is None else measured)
         self.objective_ = float(getattr(self.cuts_, self._criterion))
         self.history_ = np.array([self.objective_])

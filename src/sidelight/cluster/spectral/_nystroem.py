@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics import pairwise_distances
 
+from sidelight._fit.scatter import fix_signs
 from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.graphs import degrees
@@ -108,7 +109,7 @@ class Landmarks:
 
         (products,), _ = source.map_reduce(scatter)
         strengths, turn = np.linalg.eigh(products)
-        strengths, turn = strengths[::-1][:k], turn[:, ::-1][:, :k]
+        strengths, turn = strengths[::-1][:k], fix_signs(turn[:, ::-1][:, :k].T).T
         self._turn = turn / np.sqrt(np.maximum(strengths, 1e-300))
         embedding = source.map_reduce(lambda block: ((), (self.embed(block),)))[1][0]
         return np.clip(1.0 - strengths, 0.0, 2.0), embedding

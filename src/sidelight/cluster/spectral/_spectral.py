@@ -12,7 +12,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sidelight._fit.lowest import is_lower
-from sidelight._fit.parameters import ArrayLike, Auto, Count, FinitePositive, NonNegative, estimator
+from sidelight._fit.parameters import (
+    ArrayLike,
+    Auto,
+    Count,
+    FinitePositive,
+    NonNegative,
+    estimator,
+    n_restarts,
+)
 from sidelight._progress import shown
 from sidelight._typing import Array
 from sidelight._warn import warn
@@ -31,10 +39,11 @@ from sidelight.cluster.spectral._bipartition import (
     recursive_labels,
 )
 from sidelight.cluster.spectral._labels import unit_rows
+from sidelight.cluster.spectral._landmark_labels import PlaceLabels, label_places
 from sidelight.cluster.spectral._number import MARKED_GAP, aligned_number, eigengap
 from sidelight.cluster.spectral._nystroem import Extension, Landmarks
 from sidelight.constraints import Constraints
-from sidelight.engine import as_rows
+from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.graphs import Similarity, degrees, percentile_distance, smooth_eigenvectors
 from sidelight.tags import PLAIN_TAGS, MethodTags
@@ -64,7 +73,8 @@ class SpectralClustering(_SpectralBase):
         eigenvectors as can be turned onto the axes best (Zelnik-Manor, Perona 2004).
     graph : {"neighbors", "full", "landmarks", "precomputed", "distances"}, default="neighbors"
         Edges of the graph: between nearest neighbors, between all rows (for few of them), or
-        between all rows by way of some landmarks (Nyström, for very many). Or ``X`` holds the
+        between all rows by way of some landmarks (Nyström, for very many, which may live on disk
+        or in partitions). Or ``X`` holds the
         similarities; or distances, of which nearest neighbors are joined, and ``predict`` takes
         those of new rows to the rows of the fit: a sparse matrix stores those of neighbors, such as
         that of scikit-learn's ``KNeighborsTransformer``. Edges that a sparse matrix stores one way
@@ -156,6 +166,7 @@ class SpectralClustering(_SpectralBase):
             source="Ng, Jordan, Weiss 2001; Shi, Malik 2000; Hamad, parts 1 and 2",
             complexity="O(n log n d) for the graph, O(n m k) per Lanczos step, O(n (m + k)) memory",
             sparse=True,
+            out_of_core=self.graph == "landmarks",
         )
 
     @property
@@ -174,7 +185,7 @@ class SpectralClustering(_SpectralBase):
         self.search_: dict[str, Array] = {}
         with shown(self.verbose):
             if self.graph == "landmarks":
-                return self._fit_landmarks(rows, known, rng)
+                return self._fit_landmarks(as_rows(rows), known, rng)
             W, self._similarity = self._with_sigma(rows, known, rng)
             self.sigma_ = np.nan if self._similarity is None else self._similarity.sigma
             fixed = not isinstance(self.n_clusters, str)
@@ -206,9 +217,11 @@ class SpectralClustering(_SpectralBase):
         extension = Extension.normalized(vectors, 1 - values, degrees(W))
         return SpectralCoordinates(values, vectors, extension, graph=W)
 
-    def _fit_landmarks(self, rows: Any, known: Constraints, rng: np.random.RandomState) -> Self:
-        """Embed all rows by their similarities to some of them."""
-        n = rows.shape[0]
+    def _fit_landmarks(
+        self, source: RowSource, known: Constraints, rng: np.random.RandomState
+    ) -> Self:
+        """Embed all rows by their similarities to some of them, in passes over the rows."""
+        n = source.n_rows
         if isinstance(self.n_clusters, str) or self.partition == "recursive":
             raise ValueError(
                 "graph='landmarks' needs a number of clusters, and a direct partition."
@@ -228,24 +241,35 @@ class SpectralClustering(_SpectralBase):
             few, clusters = setting("n_landmarks", m), setting("n_clusters", k)
             raise ValueError(f"{few} must be at least {clusters}.")
         chosen = np.sort(rng.choice(n, m, replace=False))
-        landmarks = rows[chosen]
+        landmarks = source.take(chosen)
         landmarks = landmarks.toarray() if sparse.issparse(landmarks) else landmarks
         self.sigma_ = percentile_distance(landmarks) if self._is_auto else float(self.sigma)
         self.sigma_ = self.sigma_ or 1.0
         self._landmarks = Landmarks(np.asarray(landmarks, np.float64), self.sigma_)
-        self.spectrum_, self.embedding_ = self._landmarks.fit(as_rows(rows), k)
+        self.spectrum_, self.embedding_ = self._landmarks.fit(source, k)
         self.eigenvalues_ = self.spectrum_
-        found = SpectralCoordinates(self.spectrum_, self.embedding_, None)
-        labels, self._centers = self._label(found, k, rng)
-        labels[labels < 0] = nearest(self.embedding_[labels < 0], self._centers)
+        labels, self._centers = self._label_places(source, k, rng)
         # The graph is never formed; cuts are those between the landmarks.
         graph = self._landmarks.graph()
         return self._set_fitted_attributes(graph, labels, known, k, measured=labels[chosen])
 
+    def _label_places(
+        self, source: RowSource, k: int, rng: np.random.RandomState
+    ) -> tuple[Array, Array]:
+        """Labels of rows that are embedded, and the centers; rows without a place do not count."""
+        if self.assign_labels == "rotation":  # turns all rows at once, here
+            places = np.asarray(self.embedding_)
+            labels, centers = self._label(SpectralCoordinates(self.spectrum_, places, None), k, rng)
+            labels[labels < 0] = nearest(places[labels < 0], centers)
+            return labels, centers
+        return label_places(source, self.embedding_, k, n_restarts(self), rng)
+
     def _predict_rows(self, rows: Any) -> Array:
         if self.graph != "landmarks":
             return super()._predict_rows(rows)
-        return nearest(unit_rows(self._landmarks.embed(rows)), self._centers)
+        place = PlaceLabels(self._landmarks, self._centers)
+        labels: Array = as_rows(rows).map_reduce(place)[1][0]
+        return labels
 
     def _assign_new(self, b: sparse.csr_array) -> Array:
         if self.partition == "recursive":

@@ -165,19 +165,33 @@ def check_same_rows(
 
 
 def check_one_index(values: Any, rows: Any, what: str, of: str = "X") -> None:
-    """Raise if values of rows and the rows, both of pandas, name the rows in different orders."""
-    theirs, mine = index_of(rows), index_of(values)
-    if theirs is None or mine is None or len(mine) != len(theirs) or mine.equals(theirs):
+    """Raise if values of rows and the rows name the rows in different orders.
+
+    Values have names if they are of pandas, rows if they are, or are a source of rows with ids.
+    """
+    mine = index_of(values)
+    theirs = None if mine is None else _names_of(rows)
+    if theirs is None or len(mine) != len(theirs) or _same(mine, theirs):
         return
     counted = is_numbered(mine) or is_numbered(theirs)
-    if counted and not mine.sort_values().equals(theirs.sort_values()):
+    if counted and not _same(mine.sort_values(), _in_order(theirs)):
         return  # one of the two has no ids of its own
     raise SidelightError(
         f"{what} and {of} have different indexes (rows {_shown(mine[:SHOWN])} ... and "
         f"{_shown(theirs[:SHOWN])} ...), so that it is not clear which row is which. "
-        f"{what}.loc[{of}.index] brings them into one order; {what}.to_numpy() takes them by "
-        "position."
+        f"{what}.loc[{_called(rows, of)}] brings them into one order; {what}.to_numpy() takes them "
+        "by position."
     )
+
+
+def _in_order(names: Any) -> Any:
+    return np.sort(names) if isinstance(names, np.ndarray) else names.sort_values()
+
+
+def _same(index: Any, names: Any) -> bool:
+    if isinstance(names, np.ndarray):
+        return np.array_equal(index.to_numpy(), names)
+    return bool(index.equals(names))
 
 
 def by_row(
@@ -256,6 +270,17 @@ def warn_of_positions(known: Any, rows: Any, what: str = "X") -> None:
             f"The constraints have no ids, so their numbers are positions; {what} has ids of its "
             "own, other numbers or in another order, in which these numbers occur too. If they "
             f"were meant, make the constraints with ids={_called(rows, what)}.",
+            ConstraintWarning,
+        )
+
+
+def warn_of_order(known: Any, rows: Any, what: str = "X") -> None:
+    """Warn that constraints with ids are taken in the order of rows on disk that have none."""
+    if rows.ids is None and not is_numbered(known.ids):
+        warn(
+            f"The constraints have ids and {what} has none: the ids are taken in the order of its "
+            "rows. Say which column holds the ids of the rows (open_rows(path, id_column=...)), or "
+            "give them (open_rows(path, ids=...)).",
             ConstraintWarning,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from sidelight._typing import Array, IntArray
-from sidelight.engine.partitioned._passes import OfRows, Record
+from sidelight.engine.partitioned._passes import OfRows, PassRecord
 
 if TYPE_CHECKING:
     from sidelight.engine.partitioned._rows import PartitionedRows
@@ -40,7 +40,7 @@ class RowValues(OfRows, NDArrayOperatorsMixin):
     def __init__(
         self,
         source: PartitionedRows,
-        record: Record,
+        record: PassRecord,
         index: int,
         shape: tuple[int, ...],
         dtype: Any,
@@ -96,6 +96,13 @@ class RowValues(OfRows, NDArrayOperatorsMixin):
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Return totals and row values of ``function(values, *aligned)``, beside the partitions."""
         return self.source.map_reduce(_OnValues(function), aligned=(self, *aligned))
+
+    def parts(self) -> Iterator[tuple[int, int, Array]]:
+        """Yield ``(start, stop, values)`` partition by partition, one of them here at a time."""
+        if self._here is not None:
+            yield 0, len(self), self._here
+        else:
+            yield from self.source.parts_of_values(self)
 
     def write(self, folder: str | Path) -> list[Path]:
         """Write a ``.npy`` file beside each partition, and return the names of the files."""

@@ -206,10 +206,15 @@ def with_plain_types(table: pa.Table) -> pa.Table:
 
     Polars hands over views of texts, and categories that are counted by unsigned numbers.
     """
+    plain = plain_schema(table.schema)
+    return table if plain.types == table.schema.types else table.cast(plain)
+
+
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """The schema with the types of texts and categories that most functions take."""
     import pyarrow as pa
 
-    fields = [field.with_type(_plain_type(field.type)) for field in table.schema]
-    return table if fields == list(table.schema) else table.cast(pa.schema(fields))
+    return pa.schema([field.with_type(_plain_type(field.type)) for field in schema])
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import mmap
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -74,14 +74,14 @@ def read_csv(path: Path, *, text_columns: Sequence[str] = (), keep_types: bool =
         The columns: float64, bool, text, and with ``keep_types`` dates and times.
     """
     try:
-        return _CsvReader(path, layout_of(path), text_columns, keep_types).read()
+        return CsvReader(path, layout_of(path), text_columns, keep_types).read()
     except NotUtf8:
         layout = layout_of(path, encoding_of(path))
-        return _CsvReader(path, layout, text_columns, keep_types).read()
+        return CsvReader(path, layout, text_columns, keep_types).read()
 
 
 @dataclass
-class _CsvReader:
+class CsvReader:
     """One reading of a file, in which columns are known by their places ``0``, ``1`` ..."""
 
     path: Path
@@ -108,7 +108,7 @@ class _CsvReader:
 
     def read(self) -> ArrowRaw:
         """Read the file."""
-        check_header(self.names, self.path)
+        self.check_header()
         table = self._table()
         if table.num_rows == 0:
             raise SidelightError(f"{self.path} has a header line but no rows.")
@@ -119,6 +119,10 @@ class _CsvReader:
             table.rename_columns(self.names), as_written=as_written, notes=tuple(self.notes)
         )
 
+    def check_header(self) -> None:
+        """Check that each column has a name of its own."""
+        check_header(self.names, self.path)
+
     # --- reading by Arrow -------------------------------------------------------------------------
 
     def _table(self) -> pa.Table:
@@ -126,7 +130,7 @@ class _CsvReader:
 
         types: dict[str, Any] = {}
         try:
-            types = self._types()
+            types = self.types()
             return self._with_codes(self._read_as(types), types)
         except pa.ArrowInvalid as error:
             self._raise_other_encoding(error)
@@ -138,7 +142,7 @@ class _CsvReader:
                 raise
             raise not_gzip(self.path) from error
 
-    def _types(self) -> dict[str, Any]:
+    def types(self) -> dict[str, Any]:
         """Types of the columns: by the first block, or in a wide table by the first value."""
         import pyarrow as pa
         import pyarrow.csv as pacsv
@@ -146,7 +150,7 @@ class _CsvReader:
         if len(self.keys) >= WIDE:
             return self._types_of_first_values()
         with pacsv.open_csv(
-            self.path, read_options=self._read_options(), parse_options=self._parse_options()
+            self.path, read_options=self.read_options(), parse_options=self.parse_options()
         ) as reader:
             guessed = dict(zip(self.keys, reader.schema.types, strict=True))
         if any(pa.types.is_binary(kind) for kind in guessed.values()):
@@ -210,12 +214,12 @@ class _CsvReader:
         written = {key: pa.string() if kind == pa.int64() else kind for key, kind in types.items()}
         return pacsv.read_csv(
             self.path,
-            read_options=self._read_options(),
-            parse_options=self._parse_options(),
+            read_options=self.read_options(),
+            parse_options=self.parse_options(),
             convert_options=pacsv.ConvertOptions(column_types=written, include_columns=only),
         )
 
-    def _read_options(self) -> Any:
+    def read_options(self) -> Any:
         import pyarrow.csv as pacsv
 
         block = None
@@ -230,7 +234,7 @@ class _CsvReader:
             skip_rows=self.layout.end,
         )
 
-    def _parse_options(self) -> Any:
+    def parse_options(self) -> Any:
         import pyarrow.csv as pacsv
 
         return pacsv.ParseOptions(
@@ -310,7 +314,7 @@ class _CsvReader:
 
     def _numbers_or_codes(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
         """Texts as numbers, unless they are not, or one begins with 0 as codes do."""
-        return column if self.keep_types and _has_codes(column) else numbers_or_text(column)
+        return column if self.keep_types and has_codes(column) else numbers_or_text(column)
 
     def _with_codes(self, table: pa.Table, types: dict[str, Any]) -> pa.Table:
         """Whole numbers that were read as text turned into numbers, if they are no codes."""
@@ -372,6 +376,27 @@ class _CsvReader:
         self.notes += notes_on_numbers({self.names[int(key)]: r for key, r in found.items()})
         return with_numbers(table, found)
 
+    def decimal_commas(self, head: pa.Table, types: Mapping[str, pa.DataType]) -> list[str]:
+        """Return the columns of texts that are numbers with a decimal comma, by the first rows."""
+        import pyarrow as pa
+
+        from sidelight.io.values._numbers import decimal_mark, read_number_columns
+
+        if self.layout.delimiter == ",":
+            return []
+        texts = {
+            key: head.column(key).slice(0, HEAD_ROWS)
+            for key, kind in types.items()
+            if kind == pa.string() and key not in self.kept
+        }
+        found = read_number_columns(texts)
+        if decimal_mark(found) != ",":
+            return []
+        plain = ("plain", "decimal comma")
+        return [
+            key for key, read in found.items() if not len(read.bad) and read.convention in plain
+        ]
+
     def _with_points(self, table: pa.Table) -> dict[str, Numbers]:
         """Numbers of a file with decimal commas whose points separate thousands.
 
@@ -424,7 +449,7 @@ def _without_missing(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(missing, None, column) if pc.any(missing).as_py() else column
 
 
-def _has_codes(column: pa.ChunkedArray) -> bool:
+def has_codes(column: pa.ChunkedArray) -> bool:
     """Whether a text of digits begins with 0, as codes do and numbers do not."""
     import pyarrow.compute as pc
 

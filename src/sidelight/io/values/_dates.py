@@ -11,6 +11,7 @@ fits. Times with an offset are counted in UTC.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -67,6 +68,9 @@ _DATES = (
 PATTERNS = [re.compile(rf"\s*{date}(?:(?:[Tt]|,?\s+){_TIME}{_ZONE})?\s*") for date in _DATES]
 PATTERNS.append(re.compile(rf"\s*{_TIME}\s*"))
 
+#: Note on times that say how far they are from UTC.
+OFFSETS = "times with an offset counted in UTC"
+
 #: Orders of the numbers of a date, and how they are written.
 DAY_FIRST, MONTH_FIRST, YEAR_FIRST = "DMY", "MDY", "YMD"
 
@@ -101,7 +105,9 @@ class Dates:
     note: str = ""
 
 
-def read_dates(column: pa.ChunkedArray, *, format: str | None = None) -> Dates | None:
+def read_dates(
+    column: pa.ChunkedArray, *, format: str | None = None, kind: str = ""
+) -> Dates | None:
     """Read a column as dates or times, if at least 98 % of its non-missing values are such.
 
     Parameters
@@ -110,6 +116,8 @@ def read_dates(column: pa.ChunkedArray, *, format: str | None = None) -> Dates |
         Dates, timestamps or times of day, or texts that spell them.
     format : str, optional
         How the texts are written, as a former result tells; by default found out.
+    kind : {"date", "time"}, optional
+        What texts are known to spell. Then all that are not, however many, are unreadable ones.
 
     Returns
     -------
@@ -128,15 +136,17 @@ def read_dates(column: pa.ChunkedArray, *, format: str | None = None) -> Dates |
     """
     import pyarrow as pa
 
-    kind = column.type
-    if pa.types.is_time(kind):
-        seconds = _seconds(column, pa.int64() if pa.types.is_time64(kind) else pa.int32())
-        return _checked(seconds, "time")
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        seconds = _seconds(column, pa.int32() if pa.types.is_date32(kind) else pa.int64())
-        in_utc = pa.types.is_timestamp(kind) and kind.tz not in (None, "UTC")
-        return _checked(seconds, "date", "counted in UTC" if in_utc else "")
-    return _read_texts(column, format or "") if is_text(column) else None
+    stored = column.type
+    if pa.types.is_time(stored):
+        seconds = _seconds(column, pa.int64() if pa.types.is_time64(stored) else pa.int32())
+        return _checked(seconds, "time", known=bool(kind))
+    if pa.types.is_date(stored) or pa.types.is_timestamp(stored):
+        seconds = _seconds(column, pa.int32() if pa.types.is_date32(stored) else pa.int64())
+        in_utc = pa.types.is_timestamp(stored) and stored.tz not in (None, "UTC")
+        return _checked(seconds, "date", "counted in UTC" if in_utc else "", known=bool(kind))
+    if not is_text(column):
+        return None
+    return _read_known(column, format or "", kind) if kind else _read_texts(column, format or "")
 
 
 def _seconds(column: pa.ChunkedArray, whole: pa.DataType) -> FloatArray:
@@ -152,10 +162,12 @@ def _seconds(column: pa.ChunkedArray, whole: pa.DataType) -> FloatArray:
     return values
 
 
-def _checked(seconds: FloatArray, kind: str, note: str = "") -> Dates | None:
+def _checked(
+    seconds: FloatArray, kind: str, note: str = "", *, known: bool = False
+) -> Dates | None:
     """Dates of Arrow's own types, of which those of impossible years are unreadable."""
     given = ~np.isnan(seconds)
-    if not given.any():
+    if not (given.any() or known):
         return None
     bad = given & ~_possible(seconds) if kind == "date" else np.zeros(len(seconds), dtype=bool)
     seconds[bad] = np.nan
@@ -197,6 +209,11 @@ class DateTokens:
     is_time: bool
 
     @property
+    def is_open(self) -> bool:
+        """Whether day, month and year are numbers whose order the shape does not tell."""
+        return "a" in self.places
+
+    @property
     def format(self) -> str:
         """How it is written; day and month in either order are ``aa`` and ``bb``."""
         between = self.words.get("between", "")
@@ -213,7 +230,7 @@ class DateTokens:
         return " ".join(part for part in (text, clock) if part)
 
 
-def _part(shape: str, places: list[int]) -> DateTokens | None:
+def part_of(shape: str, places: list[int]) -> DateTokens | None:
     """Take a shape apart; None if it is neither a date nor a time."""
     written = shape.replace("0", "9")
     for pattern in PATTERNS:
@@ -244,6 +261,21 @@ def _read_texts(column: pa.ChunkedArray, known: str) -> Dates | None:
     fits = ~np.isnan(reading.seconds)
     if too_many_misfits(texts, fits, int(shapes.counts[reading.missing].sum())):
         return None
+    return _dates_of(reading, shapes, codes)
+
+
+def _read_known(column: pa.ChunkedArray, written: str, kind: str) -> Dates:
+    """Read texts in a way that is known, however few of them are written so."""
+    texts, codes = distinct_texts(column)
+    shapes = shapes_of(texts)
+    reading = _DateReading(texts, shapes)
+    reading.read(kind, order_of(written))
+    reading.format = written
+    return _dates_of(reading, shapes, codes)
+
+
+def _dates_of(reading: _DateReading, shapes: Shapes, codes: Ints | None) -> Dates:
+    texts, fits = reading.texts, ~np.isnan(reading.seconds)
     bad = rows_with(texts.given & ~shapes.having(reading.missing) & ~fits, codes)
     has_time = reading.kind == "time" or _has_time(reading.seconds)
     return Dates(
@@ -259,7 +291,7 @@ def _read_texts(column: pa.ChunkedArray, known: str) -> Dates | None:
 def _is_likely(shapes: Shapes) -> bool:
     """Whether a sample of a column mostly holds dates."""
     missing = np.array([is_missing(name) for name in shapes.names], dtype=bool)
-    dated = [_part(*pair) is not None for pair in zip(shapes.names, shapes.places, strict=True)]
+    dated = [part_of(*pair) is not None for pair in zip(shapes.names, shapes.places, strict=True)]
     n_dates = int(shapes.counts[np.array(dated, dtype=bool)].sum())
     return n_dates >= SAMPLE_MOST * int(shapes.counts[~missing].sum())
 
@@ -271,7 +303,7 @@ class _DateReading:
         self.texts = texts
         self.counts = texts.counts
         self.missing = np.array([is_missing(name) for name in shapes.names], dtype=bool)
-        found = [_part(*pair) for pair in zip(shapes.names, shapes.places, strict=True)]
+        found = [part_of(*pair) for pair in zip(shapes.names, shapes.places, strict=True)]
         self.parts = [
             (part, rows) for code, rows in shapes.rows() if (part := found[code]) is not None
         ]
@@ -283,94 +315,145 @@ class _DateReading:
         """Find kind and order, and read all texts by them."""
         n_times = sum(self._weight(rows) for part, rows in self.parts if part.is_time)
         n_dates = sum(self._weight(rows) for part, rows in self.parts if not part.is_time)
-        self.kind = "time" if n_times > n_dates else "date"
-        parts = [pair for pair in self.parts if pair[0].is_time == (self.kind == "time")]
+        kind = "time" if n_times > n_dates else "date"
+        parts = [pair for pair in self.parts if pair[0].is_time == (kind == "time")]
         order = self._order(parts, known)
-        formats: dict[str, int] = {}
-        for part, rows in parts:
-            self.seconds[rows] = self._read(part, rows, order)
-            name = _with_order(part.format, order)
-            formats[name] = formats.get(name, 0) + self._weight(rows)
-        self.format = max(formats, key=formats.__getitem__, default="")
+        self.read(kind, order)
+        self.format = format_of([(part, self._weight(rows)) for part, rows in parts], order)
         if any("east" in part.words for part, _ in parts):
-            self.notes.append("times with an offset counted in UTC")
+            self.notes.append(OFFSETS)
+
+    def read(self, kind: str, order: str | None) -> None:
+        """Read all texts that are of a kind."""
+        self.kind = kind
+        for part, rows in self.parts:
+            if part.is_time == (kind == "time"):
+                self.seconds[rows] = read_part(self.texts, part, rows, order)
 
     def _weight(self, rows: Ints) -> int:
         return int(self.counts[rows].sum())
 
-    def _number(self, part: DateTokens, rows: Ints, name: str) -> Ints:
-        return self.texts.integers(rows, part.places.get(name, []))
-
     def _order(self, parts: list[tuple[DateTokens, Ints]], known: str) -> str | None:
         """Order of day, month and year in purely numeric dates; None if no order fits."""
-        open_parts = [(part, rows) for part, rows in parts if "a" in part.places]
-        if not open_parts:
-            return DAY_FIRST
-        short = any(len(part.places["Y"]) == 2 for part, _ in open_parts)
-        date = known.split(" ")[0]
-        for order, letters in ((DAY_FIRST, "DD"), (MONTH_FIRST, "MM"), (YEAR_FIRST, "YY")):
-            if date.startswith(letters) and not date.startswith("YYYY"):
-                return order
-        marks = {part.words["between"].strip() for part, _ in open_parts}
-        orders = [DAY_FIRST, MONTH_FIRST, *([YEAR_FIRST] if short and "-" in marks else [])]
-        fitting = {order: self._n_fitting(open_parts, order) for order in orders}
-        best = max(fitting, key=fitting.__getitem__)
-        if list(fitting.values()).count(fitting[best]) == 1:
-            if short:
-                self.notes.append("years of two digits from 1969 to 2068")
-            return best
-        if short:
-            return None
-        best = MONTH_FIRST if marks == {"/"} else DAY_FIRST
-        first, second = ("month", "day") if best == MONTH_FIRST else ("day", "month")
-        self.notes.append(f"taken as {first} before {second}: no number above 12 tells")
-        return best
+        open_parts = [(part, rows) for part, rows in parts if part.is_open]
+        tokens = [part for part, _ in open_parts]
+        order, note = choose_order(tokens, known, lambda one: self._n_fitting(open_parts, one))
+        self.notes += [note] if note else []
+        return order
 
     def _n_fitting(self, parts: list[tuple[DateTokens, Ints]], order: str) -> int:
-        good = [rows[~np.isnan(self._read(part, rows, order))] for part, rows in parts]
+        good = [rows[~np.isnan(read_part(self.texts, part, rows, order))] for part, rows in parts]
         return sum(self._weight(rows) for rows in good)
 
-    def _read(self, part: DateTokens, rows: Ints, order: str | None) -> FloatArray:
-        """Seconds of texts of one shape, NaN where there is no such date or time."""
-        seconds, good = self._clock(part, rows)
-        if not part.is_time:
-            days, possible = self._days(part, rows, order)
-            seconds, good = seconds + days * float(DAY), good & possible
-        return np.where(good, seconds, np.nan)
 
-    def _days(
-        self, part: DateTokens, rows: Ints, order: str | None
-    ) -> tuple[Ints, npt.NDArray[np.bool_]]:
-        """Days since 1970, and whether there is such a day."""
-        names = {"year": "Y", "month": "m", "day": "D"}
-        if "a" in part.places:
-            if order is None:
-                return np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=bool)
-            letters = dict(zip(order, ("a", "b", "Y"), strict=True))
-            names = {"year": letters["Y"], "month": letters["M"], "day": letters["D"]}
-        year, day = (self._number(part, rows, names[name]) for name in ("year", "day"))
-        if "name" in part.words:
-            month = np.full(len(rows), NAMED[part.words["name"].lower()])
-        else:
-            month = self._number(part, rows, names["month"])
-        if len(part.places[names["year"]]) == 2:
-            year = year + np.where(year >= LAST_CENTURY, 1900, 2000)
-        return _days_since_1970(year, month, day)
+def choose_order(
+    open_parts: Sequence[DateTokens], known: str, n_fitting: Callable[[str], int]
+) -> tuple[str | None, str]:
+    """Order of day, month and year in purely numeric dates, None if no order fits; and a note.
 
-    def _clock(self, part: DateTokens, rows: Ints) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-        """Seconds since midnight (in UTC, where an offset is given), and whether they exist."""
-        hour, minute, second = (self._number(part, rows, name) for name in "HMS")
-        good = (hour < 24) & (minute < 60) & (second < 60)
-        if "half" in part.words:
-            good &= (hour >= 1) & (hour <= 12)
-            hour = hour % 12 + (12 if part.words["half"].lower() == "p" else 0)
-        seconds = (hour * 3600 + minute * 60 + second).astype(np.float64)
-        if "F" in part.places:
-            seconds += self._number(part, rows, "F") / 10.0 ** len(part.places["F"])
-        if "east" in part.words:
-            ahead = self._number(part, rows, "zh") * 3600 + self._number(part, rows, "zm") * 60
-            seconds -= ahead if part.words["east"] == "+" else -ahead
-        return seconds, good
+    Parameters
+    ----------
+    open_parts : sequence of DateTokens
+        Shapes that do not tell the order.
+    known : str
+        How dates were written before, as far as that is known.
+    n_fitting : callable
+        Number of rows that are dates by an order.
+    """
+    if not open_parts:
+        return DAY_FIRST, ""
+    short = any(len(part.places["Y"]) == 2 for part in open_parts)
+    if order := order_of(known):
+        return order, ""
+    marks = {part.words["between"].strip() for part in open_parts}
+    orders = [DAY_FIRST, MONTH_FIRST, *([YEAR_FIRST] if short and "-" in marks else [])]
+    fitting = {order: n_fitting(order) for order in orders}
+    best = max(fitting, key=fitting.__getitem__)
+    if list(fitting.values()).count(fitting[best]) == 1:
+        return best, "years of two digits from 1969 to 2068" if short else ""
+    if short:
+        return None, ""
+    best = MONTH_FIRST if marks == {"/"} else DAY_FIRST
+    first, second = ("month", "day") if best == MONTH_FIRST else ("day", "month")
+    return best, f"taken as {first} before {second}: no number above 12 tells"
+
+
+def order_of(written: str) -> str | None:
+    """Order of day, month and year that a way to write dates shows, None if it shows none."""
+    date = written.split(" ")[0]
+    for order, letters in ((DAY_FIRST, "DD"), (MONTH_FIRST, "MM"), (YEAR_FIRST, "YY")):
+        if date.startswith(letters) and not date.startswith("YYYY"):
+            return order
+    return None
+
+
+def format_of(parts: Sequence[tuple[DateTokens, int]], order: str | None) -> str:
+    """How most of the dates are written; of those whose order had to be found, if there are some.
+
+    So the order is known when later rows are read.
+
+    Parameters
+    ----------
+    parts : sequence of (DateTokens, int)
+        Shapes, and the number of rows of each.
+    order : str or None
+        Order of day, month and year.
+    """
+    some = [pair for pair in parts if pair[0].is_open == (order is not None)] or parts
+    counts: dict[str, int] = {}
+    for part, count in some:
+        name = _with_order(part.format, order)
+        counts[name] = counts.get(name, 0) + count
+    return max(sorted(counts), key=counts.__getitem__, default="")
+
+
+def _number(texts: Texts, part: DateTokens, rows: Ints, name: str) -> Ints:
+    return texts.integers(rows, part.places.get(name, []))
+
+
+def read_part(texts: Texts, part: DateTokens, rows: Ints, order: str | None) -> FloatArray:
+    """Seconds of texts of one shape, NaN where there is no such date or time."""
+    seconds, good = _clock(texts, part, rows)
+    if not part.is_time:
+        days, possible = _days(texts, part, rows, order)
+        seconds, good = seconds + days * float(DAY), good & possible
+    return np.where(good, seconds, np.nan)
+
+
+def _days(
+    texts: Texts, part: DateTokens, rows: Ints, order: str | None
+) -> tuple[Ints, npt.NDArray[np.bool_]]:
+    """Days since 1970, and whether there is such a day."""
+    names = {"year": "Y", "month": "m", "day": "D"}
+    if "a" in part.places:
+        if order is None:
+            return np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=bool)
+        letters = dict(zip(order, ("a", "b", "Y"), strict=True))
+        names = {"year": letters["Y"], "month": letters["M"], "day": letters["D"]}
+    year, day = (_number(texts, part, rows, names[name]) for name in ("year", "day"))
+    if "name" in part.words:
+        month = np.full(len(rows), NAMED[part.words["name"].lower()])
+    else:
+        month = _number(texts, part, rows, names["month"])
+    if len(part.places[names["year"]]) == 2:
+        year = year + np.where(year >= LAST_CENTURY, 1900, 2000)
+    return _days_since_1970(year, month, day)
+
+
+def _clock(texts: Texts, part: DateTokens, rows: Ints) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+    """Seconds since midnight (in UTC, where an offset is given), and whether they exist."""
+    hour, minute, second = (_number(texts, part, rows, name) for name in "HMS")
+    good = (hour < 24) & (minute < 60) & (second < 60)
+    if "half" in part.words:
+        good &= (hour >= 1) & (hour <= 12)
+        hour = hour % 12 + (12 if part.words["half"].lower() == "p" else 0)
+    seconds = (hour * 3600 + minute * 60 + second).astype(np.float64)
+    if "F" in part.places:
+        seconds += _number(texts, part, rows, "F") / 10.0 ** len(part.places["F"])
+    if "east" in part.words:
+        ahead = _number(texts, part, rows, "zh") * 3600 + _number(texts, part, rows, "zm") * 60
+        seconds -= ahead if part.words["east"] == "+" else -ahead
+    return seconds, good
 
 
 @lru_cache(maxsize=1)

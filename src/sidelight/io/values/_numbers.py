@@ -101,7 +101,11 @@ class Numbers:
 
 
 def read_numbers(
-    column: pa.ChunkedArray, *, convention: str | None = None, decimal: str | None = None
+    column: pa.ChunkedArray,
+    *,
+    convention: str | None = None,
+    decimal: str | None = None,
+    some: bool = False,
 ) -> Numbers | None:
     """Read a column of texts as numbers, if at least 98 % of its non-missing values are numbers.
 
@@ -113,6 +117,9 @@ def read_numbers(
         How the numbers are written, as a former result tells; by default found out.
     decimal : {".", ","}, optional
         Decimal mark to believe in where the values leave it open.
+    some : bool, default=False
+        Whether these are some rows of a column that holds numbers: all texts that are none, however
+        many, are unreadable ones.
 
     Returns
     -------
@@ -130,11 +137,11 @@ def read_numbers(
     True
     """
     texts, codes = distinct_texts(column)
-    if not _is_likely(texts, codes):
+    if not some and not _is_likely(texts, codes):
         return None
     shapes = shapes_of(texts)
-    read = _NumberReading.of(shapes)
-    if read.has_codes:
+    read = NumberReading.of(shapes)
+    if read.has_codes and not some:
         return None
     known = Convention.named(convention) if convention else read.decide(decimal)
     values = np.full(len(texts), np.nan)
@@ -144,7 +151,7 @@ def read_numbers(
             values[rows] = part.values(texts, rows, shapes.places[code], known.decimal)
     values[np.isinf(values)] = np.nan
     fits = ~np.isnan(values)
-    if too_many_misfits(texts, fits, read.n_missing):
+    if not some and too_many_misfits(texts, fits, read.n_missing):
         return None
     missing = shapes.having(read.missing)
     wrong = rows_with(texts.given & ~missing & ~fits, codes)
@@ -295,7 +302,7 @@ def _column(text: bytes, neighbors: npt.NDArray[np.uint8]) -> npt.NDArray[np.uin
     return np.tile(np.frombuffer(text, dtype=np.uint8), (len(neighbors), 1))
 
 
-def _part(shape: str) -> NumberTokens | None:
+def part_of(shape: str) -> NumberTokens | None:
     """Take a shape apart; None if it is no number."""
     match = NUMBER.fullmatch(shape.translate(ALIKE))
     if match is None or bool(match["opened"]) != bool(match["closed"]):
@@ -327,19 +334,19 @@ def _thousands(body: str, decimal: str) -> str | None:
     return marks.pop() if len(marks) == 1 and even and first[0] != "0" else None
 
 
-class _NumberReading:
+class NumberReading:
     """All shapes of a column taken apart."""
 
     def __init__(self, names: list[str], counts: Ints) -> None:
         self.missing = np.array([is_missing(name) for name in names], dtype=bool)
         self.parts = [
-            None if gap else _part(name) for name, gap in zip(names, self.missing, strict=True)
+            None if gap else part_of(name) for name, gap in zip(names, self.missing, strict=True)
         ]
         self.counts = [int(count) for count in counts]
         self.n_missing = int(counts[self.missing].sum()) if len(counts) else 0
 
     @classmethod
-    def of(cls, shapes: Shapes) -> _NumberReading:
+    def of(cls, shapes: Shapes) -> NumberReading:
         return cls(shapes.names, shapes.counts)
 
     @property
@@ -396,11 +403,11 @@ def _most(pairs: list[tuple[str | None, int]]) -> str:
     for mark, count in pairs:
         if mark:
             counts[mark] = counts.get(mark, 0) + count
-    return max(counts, key=counts.__getitem__, default="")
+    return max(sorted(counts), key=counts.__getitem__, default="")
 
 
 def _is_likely(texts: Texts, codes: Ints | None) -> bool:
     """Whether some of the rows, spread over all of them, mostly hold numbers."""
-    read = _NumberReading.of(shapes_of(sampled(texts, codes)))
+    read = NumberReading.of(shapes_of(sampled(texts, codes)))
     n_numbers = sum(count for _, count in read.weighted)
     return n_numbers >= SAMPLE_MOST * (sum(read.counts) - read.n_missing)

@@ -81,7 +81,7 @@ def make_features(data: Table, request: Rows, tags: MethodTags) -> tuple[Any, An
         Whether the method models missing values, and reads its rows by blocks.
     """
     if not request.prepare:
-        _refuse_options(request)
+        refuse_options(request)
         return None, data.X
     if sparse.issparse(data.X):
         return _sparse_features(data.X, request)
@@ -96,7 +96,8 @@ def make_features(data: Table, request: Rows, tags: MethodTags) -> tuple[Any, An
     return preparer, preparer.fit_transform(data)
 
 
-def _refuse_options(request: Rows) -> None:
+def refuse_options(request: Rows) -> None:
+    """Refuse options of the preparation where columns are taken as they are."""
     given = {"kinds": request.kinds, "weights": request.weights, "scale": request.scale}
     useless = [name for name, value in given.items() if value]
     if useless:

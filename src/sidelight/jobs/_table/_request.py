@@ -78,7 +78,7 @@ def prepare(
             "`sidelight compare` tells which of several suits."
         )
     method = None if request.method is None else named_method(request.job, request.method)
-    request, notes = _as_the_method_reads(request, method)
+    request, notes = as_the_method_reads(request, method)
     data = read_rows(request, allow_missing=method is not None and method.tags.missing, aside=aside)
     knowledge = read_knowledge(data, request)
     if method is None:
@@ -98,13 +98,13 @@ def prepare(
         n_classes=len(knowledge.label_names),
         **parameters(method),
     )
-    _check_not_prepared(request, estimator)
+    check_not_prepared(request, estimator)
     preparer, X = make_features(data, request, method.tags)
     notes = (*data.notes, *notes, *knowledge.notes)
     return kind(request, method, estimator, data, X, preparer, knowledge, notes)
 
 
-def _check_not_prepared(request: Rows, estimator: Any) -> None:
+def check_not_prepared(request: Rows, estimator: Any) -> None:
     """Refuse to scale columns that are a matrix between rows."""
     for name, what in GIVEN_AS_MATRIX.items():
         value = getattr(estimator, name, None)
@@ -112,7 +112,7 @@ def _check_not_prepared(request: Rows, estimator: Any) -> None:
             raise InvalidRequest(f"{what} are taken as they are: {worded('raw=True', '--raw')}.")
 
 
-def _as_the_method_reads(request: Rows, method: Method | None) -> tuple[Rows, tuple[str, ...]]:
+def as_the_method_reads(request: Rows, method: Method | None) -> tuple[Rows, tuple[str, ...]]:
     """Leave out the preparation for methods that read columns as they are, and say so."""
     if method is None or not method.tags.raw_columns or not request.prepare:
         return request, ()

@@ -33,8 +33,8 @@ def read_rows(request: Rows, *, allow_missing: bool = False, aside: Sequence[str
 
     ``aside`` are columns that are used for something else and are no features.
     """
-    beside = {"labels": request.labels, "truth": request.truth}
-    names = {kind: value for kind, value in beside.items() if isinstance(value, str)}
+    given = {"labels": request.labels, "truth": request.truth}
+    names = {kind: value for kind, value in given.items() if isinstance(value, str)}
     if request.path is not None:
         data = read_table(
             request.path,
@@ -61,18 +61,21 @@ def read_rows(request: Rows, *, allow_missing: bool = False, aside: Sequence[str
         )
     else:
         data = request.data if isinstance(request.data, Table) else _in_memory(request.data)
+    return beside(request, data)
+
+
+def beside(request: Rows, data: Table) -> Table:
+    """Return the rows with the labels, the truth and the names of rows that are given in memory."""
     known = request.constraints
     if data.ids is None and isinstance(known, Constraints) and known.ids is not None:
         known = align(known, request.data, "data")
         if known.n_samples == data.n_rows:  # rows without names get those of the constraints
             data = dataclasses.replace(data, ids=known.ids)
-    for kind, value in beside.items():
+    values = {}
+    for kind, value in (("labels", request.labels), ("truth", request.truth)):
         check_one_index(value, request.data, kind, "data")
-    values = {
-        kind: _classes(value, data.n_rows, kind)
-        for kind, value in beside.items()
-        if value is not None and kind not in names
-    }
+        if value is not None and not isinstance(value, str):
+            values[kind] = _classes(value, data.n_rows, kind)
     return dataclasses.replace(data, **values) if values else data
 
 

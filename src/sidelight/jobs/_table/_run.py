@@ -153,6 +153,8 @@ def classes_of_clusters(estimator: Any) -> dict[str, str]:
 class Outcome(Result):
     """Rows with their clusters or new features, and ways to write them."""
 
+    writes_folders = True
+
     data: Table
     estimator: Any
     labels: Any
@@ -204,6 +206,8 @@ class Outcome(Result):
             raise SidelightError(
                 f"{type(self.estimator).__name__} finds no clusters; write its features."
             )
+        if path.is_dir():
+            path /= f"{self.data.path.stem}.parquet"
         names = self.class_names
         classes = [names.get(str(cluster), "") for cluster in self.labels] if names else None
         fill_labels(path, self.data.ids, self.labels, classes, spreadsheet_safe=spreadsheet_safe)
@@ -348,6 +352,11 @@ class Run(Fitted):
     seconds: float
     growth: Any = field(default=None, kw_only=True)
     remarks: tuple[str, ...] = field(default=(), kw_only=True)
+
+    @property
+    def sampled(self) -> str:
+        """Of which rows explanation and report speak, where these are not all; else empty."""
+        return ""
 
     @cached_property
     def explanation(self) -> Explanation:

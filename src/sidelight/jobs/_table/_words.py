@@ -57,13 +57,12 @@ def _least_text(least: list[int]) -> str:
     return f"{least[0]:,}" if min(least) == max(least) else f"{min(least):,} to {max(least):,}"
 
 
-def explanation_lines(
-    found: Any, title: str = "What sets them apart (`sidelight explain` tells more):"
-) -> list[Told]:
+def explanation_lines(found: Any, title: str = "") -> list[Told]:
     """Return what sets the clusters apart, a line each; nothing for very many."""
     if not 1 < len(found.sizes) <= MAX_CLUSTERS:
         return []
     from sidelight.explanation import brief
 
     lines = [f"  {line}" for line in brief(found.explanation)]
-    return [title, *lines]
+    of = f", in {found.sampled}" if found.sampled else ""
+    return [title or f"What sets them apart{of} (`sidelight explain` tells more):", *lines]

@@ -6,12 +6,21 @@ from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 
 from sidelight.jobs._options import KNOWN, texts
-from sidelight.jobs._shared import LABELS, METHODS, MODEL, REPORT, method, request, several_clusters
+from sidelight.jobs._shared import (
+    LABELS_OR_FOLDER,
+    METHODS,
+    MODEL,
+    REPORT,
+    Elsewhere,
+    method,
+    request,
+    several_clusters,
+)
 from sidelight.jobs._table._asked import MethodRequest
 
 
 @request
-class ClusterRequest(MethodRequest):
+class ClusterRequest(Elsewhere, MethodRequest):
     """Which rows, how many clusters, and what is known about them.
 
     ``conditions`` may also be a :class:`~sidelight.constraints.Conditions`.
@@ -49,4 +58,4 @@ class ClusterRequest(MethodRequest):
 
 
 REQUEST = ClusterRequest
-OUTPUTS = {"labels": LABELS, "report": REPORT, "model": MODEL}
+OUTPUTS = {"labels": LABELS_OR_FOLDER, "report": REPORT, "model": MODEL}

@@ -5,9 +5,12 @@ from __future__ import annotations
 import dataclasses
 
 from sidelight import catalog
+from sidelight._words import worded
 from sidelight.catalog import Method
 from sidelight.constraints import Conditions, Constraints
+from sidelight.exceptions import InvalidRequest
 from sidelight.io import Table
+from sidelight.jobs._large._when import in_blocks
 from sidelight.jobs._table._estimator import named_method
 from sidelight.jobs._table._request import kmeans_or_pckmeans, several
 from sidelight.jobs._table._request import prepare as prepare_table
@@ -25,6 +28,16 @@ def prepare(request: ClusterRequest) -> Prepared:
     method = None if request.method is None else named_method(request.job, request.method)
     if has_conditions and method is not None:
         check_takes_conditions(method)
+    if in_blocks(request, method):
+        if has_conditions:
+            raise InvalidRequest(
+                f"{worded('conditions=', '--at-least')} needs all rows in memory, and these are "
+                "read block by block."
+            )
+        # Here, since a table in memory does without these imports.
+        from sidelight.jobs._large._request import prepare_large
+
+        return prepare_large(request)
     if several(request.k):
         # Here, since a single fit does without the imports of a comparison.
         from sidelight.jobs._table._comparison import prepare_comparison

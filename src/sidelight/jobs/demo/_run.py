@@ -88,7 +88,7 @@ def prepare(request: DemoRequest) -> DemoRun:
     _make_folder(folder)
     copies = {folder / path.name: path for path in (*example_paths(), *customers_paths())}
     files = tuple(copies)
-    outputs = {
+    outputs: dict[str, Any] = {
         method: {
             "labels": folder / f"{method}-labels.csv",
             "report": folder / f"{method}-report.html",

@@ -15,6 +15,7 @@ from sidelight._words import counted
 from sidelight.explanation import Explanation, Profile, RuleSet, Trait
 from sidelight.explanation.inner import NUMBERS, TEXTS, percent, plural, shown
 from sidelight.io.inner import check_readable, write_columns
+from sidelight.jobs._large._when import in_blocks
 from sidelight.jobs._parts import MAX_CLUSTERS
 from sidelight.jobs._result import Result, Writer
 from sidelight.jobs._table._explain import explain, explanation_facts
@@ -35,15 +36,18 @@ class ExplainRun(Result):
     ----------
     request : ExplainRequest
         What was asked for.
-    model : Model
-        The model.
+    model : Model or None
+        The model; None for labels that a folder holds.
     explanation : Explanation
         What sets its clusters apart, typical and doubtful rows, rules.
+    sampled : str
+        Of which rows it speaks, where these are not all; else empty.
     """
 
     request: ExplainRequest
-    model: Model
+    model: Model | None
     explanation: Explanation
+    sampled: str = ""
 
     advice = "-o explanation.csv keeps all of it as one table."
 
@@ -57,7 +61,7 @@ class ExplainRun(Result):
         return {
             "model": str(self.request.model),
             "data": self._data_name,
-            "method": self.model.method,
+            "method": None if self.model is None else self.model.method,
             **explanation_facts(self.explanation),
         }
 
@@ -68,7 +72,8 @@ class ExplainRun(Result):
 
     def tell(self) -> list[Told]:
         """Return what sets every cluster apart, typical and doubtful rows, and rules."""
-        name, rows = type(self.model.estimator).__name__, counted(self.explanation.n_rows, "row")
+        name = "Labels" if self.model is None else type(self.model.estimator).__name__
+        rows = self.sampled or counted(self.explanation.n_rows, "row")
         head = (Strong(name), f" on {self._data_name}: {rows}")
         return [head, *_cluster_by_cluster(self.explanation)]
 
@@ -81,6 +86,11 @@ class ExplainRun(Result):
 def prepare(request: ExplainRequest) -> ExplainRun:
     """Explain the clusters of a saved model."""
     model = request.model
+    if is_folder_of_labels(model) or in_blocks(request):
+        # Here, since a table in memory does without these imports.
+        from sidelight.jobs._large._explain import explain_parts
+
+        return ExplainRun(request, *explain_parts(request))
     if not isinstance(model, Model):
         model = load_model(model)
     data = request.data
@@ -89,6 +99,11 @@ def prepare(request: ExplainRequest) -> ExplainRun:
     elif request.id_column is not None:
         model = replace(model, id_column=request.id_column)
     return ExplainRun(request, model, explain(model, data))
+
+
+def is_folder_of_labels(model: Any) -> bool:
+    """Whether what is explained is a folder of labels instead of a model."""
+    return isinstance(model, str | os.PathLike) and Path(model).is_dir()
 
 
 def _cluster_by_cluster(explanation: Explanation) -> Iterator[Told]:

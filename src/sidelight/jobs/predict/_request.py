@@ -6,12 +6,12 @@ from dataclasses import field
 from typing import Annotated, Any, ClassVar
 
 from sidelight.jobs._options import Request, table
-from sidelight.jobs._shared import Ids, main_output, request
+from sidelight.jobs._shared import Ids, InBlocks, main_output, request
 from sidelight.jobs._table._asked import ROWS
 
 
 @request
-class PredictRequest(Ids, Request):
+class PredictRequest(InBlocks, Ids, Request):
     """Which saved model, and which new rows."""
 
     job: ClassVar[str] = "predict"
@@ -27,6 +27,7 @@ OUTPUTS = {
     "predicted": main_output(
         "Where to write what the model gives: id and cluster, class and probabilities, ranked "
         "categories and why, entity and others that match, or coordinates (.csv, .xlsx, .parquet; "
-        "coordinates also .npy)."
+        "coordinates also .npy); clusters of rows in several files also a folder, which gets a "
+        "Parquet file for each."
     )
 }

@@ -26,6 +26,7 @@ from sidelight._warn import warn
 from sidelight._words import counted, setting
 from sidelight.base import Embedding
 from sidelight.constraints import Constraints, Pairs, known_pairs
+from sidelight.engine.inner import opened
 from sidelight.exceptions import EmbeddingWarning, SidelightError
 from sidelight.manifold._rows import KeptColumns, all_the_same, check_several, keep_columns
 from sidelight.manifold.incremental._coordinates import Coordinates
@@ -211,6 +212,7 @@ class IncrementalIsomap(Embedding):
         """
         begins = not hasattr(self, "_map")
         check_parameters(self)
+        X = opened(X)
         rows: Any = self._check_rows(X, reset=begins)
         first = 0 if begins else self._map.n_seen
         total = first + len(rows)

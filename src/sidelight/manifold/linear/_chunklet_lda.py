@@ -8,11 +8,13 @@ from typing import Annotated, Any
 import numpy as np
 from scipy import linalg
 
+from sidelight._fit.named_rows import NamedRows, named_rows
 from sidelight._fit.parameters import Interval, estimator
 from sidelight._fit.scatter import chunklet_scatter, chunklet_weights, regularized
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight.constraints import Constraints
+from sidelight.engine import as_rows
 from sidelight.exceptions import ConstraintWarning
 from sidelight.manifold.linear._base import Centered, _LinearProjection
 from sidelight.tags import own_tags
@@ -69,20 +71,21 @@ class ChunkletLDA(_LinearProjection):
         knowledge=("must-link", "labels", "groups"),
         source="Bar-Hillel, Hertz, Shental, Weinshall 2005; Book 2009, chapter 17",
         complexity="O(n d² + d³) time, O(d²) memory",
+        out_of_core=True,
     )
 
     def _learn(self, rows: Any, known: Constraints) -> None:
         centered = Centered(rows)
         kept = self._n_kept(centered)
-        values, directions = self._solve(centered.coordinates, known)
+        members = named_rows(as_rows(rows), known).map(centered.project)
+        values, directions = self._solve(members, centered.covariance, known)
         self._set_directions(values[:kept], directions[:, :kept], centered, rows.dtype)
 
-    def _solve(self, Z: Array, known: Constraints) -> tuple[Array, Array]:
+    def _solve(self, members: NamedRows, total: Array, known: Constraints) -> tuple[Array, Array]:
         component = known.closure(on_contradiction="keep").component
         weights = chunklet_weights(known, component)
-        scatter, mass, self.n_chunklets_ = chunklet_scatter(Z, component, weights)
+        scatter, mass, self.n_chunklets_ = chunklet_scatter(members, component, weights)
         within = scatter / (mass or 1.0)
-        total = Z.T @ Z / len(Z)
         if np.trace(within) <= len(within) * NO_SPREAD * np.trace(total):
             warn(
                 "No rows that differ are known to belong together, so there is nothing to compare "

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from sidelight._fit.named_rows import named_rows
 from sidelight._fit.parameters import Auto, FiniteNonNegative, estimator
 from sidelight._fit.scatter import RANK_TOLERANCE, pair_scatter
 from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.constraints import Constraints, known_pairs
+from sidelight.engine import as_rows
 from sidelight.exceptions import ConstraintWarning, InvalidParameter
 from sidelight.manifold.linear._base import Centered, _LinearProjection
 from sidelight.tags import own_tags
@@ -71,6 +73,7 @@ class ConstrainedPCA(_LinearProjection):
         summary="principal components that keep apart what is known to be apart",
         source="Zhang, Zhou, Chen 2007; Hamad, part 4",
         complexity="O((n + m) d² + d³) time for m pairs, O(d²) memory (n² for d > n)",
+        out_of_core=True,
     )
 
     def _learn(self, rows: Any, known: Constraints) -> None:
@@ -78,8 +81,8 @@ class ConstrainedPCA(_LinearProjection):
         centered = Centered(rows)
         wanted = self._n_kept(centered)
         pairs = known_pairs(known)
-        Z = centered.coordinates
-        T = Z.T @ Z / len(Z)
+        Z = named_rows(as_rows(rows), known).map(centered.project)
+        T = centered.covariance
         for price, places, weights in (
             (self.penalty_[1], pairs.apart, pairs.apart_weight),
             (-self.penalty_[0], pairs.together, pairs.together_weight),

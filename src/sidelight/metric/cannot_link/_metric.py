@@ -17,6 +17,7 @@ from sidelight._warn import warn
 from sidelight._words import setting, worded
 from sidelight.base import PairStream
 from sidelight.constraints import Constraints, known_pairs
+from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
 from sidelight.metric._base import Metric, _MetricBase, vector_metric
 from sidelight.metric.cannot_link import _learned
@@ -168,14 +169,15 @@ class CannotLinkMetric(PairStream, _MetricBase):
     def _n_features_out(self) -> int:  # type: ignore[override]
         return 0 if self._learned_metric.map is None else len(self._learned_metric.map)
 
-    def _learn(self, rows: Any, known: Constraints) -> None:
-        if self._base.precomputed and rows.shape[0] != rows.shape[1]:
-            raise ValueError(f"a precomputed kernel must be square in fit, got shape {rows.shape}.")
-        self._check_n_components(rows.shape[1])
+    def _learn(self, source: RowSource, known: Constraints) -> None:
+        n, d = source.shape
+        if self._base.precomputed and n != d:
+            raise ValueError(f"a precomputed kernel must be square in fit, got shape {(n, d)}.")
+        self._check_n_components(d)
         if self._base.linear:
-            warn_of_frequent_features(rows)
+            warn_of_frequent_features(source)
         self.n_updates_ = 0
-        problem = self._problem(rows, known)
+        problem = self._problem(source, known)
         if problem is None:
             return
         found = solve(
@@ -190,7 +192,7 @@ class CannotLinkMetric(PairStream, _MetricBase):
         support = WeightedPairs.of_support(
             problem.rows, problem.graph, found.alpha, self._base, problem.gram
         )
-        self._learned_metric = self._learned_from(support, rows.dtype)
+        self._learned_metric = self._learned_from(support, source.dtype)
         if self.n_components is not None and hasattr(self, "components_"):
             lengths = np.linalg.norm(self.components_, axis=1)
             rank = int(np.count_nonzero(lengths > 1e-6 * lengths.max()))
@@ -207,7 +209,7 @@ class CannotLinkMetric(PairStream, _MetricBase):
         rows, known = self._validate_fit_in_memory(X, y, constraints, reset=first)
         if first:
             self.n_updates_ = 0
-        problem = self._problem(rows, known, needed=first)
+        problem = self._problem(as_rows(rows), known, needed=first)
         if problem is None:
             return self
         if self._base.linear and rows.shape[1] <= _learned.ALL_DIRECTIONS:
@@ -228,18 +230,18 @@ class CannotLinkMetric(PairStream, _MetricBase):
         return self
 
     def _problem(
-        self, rows: Any, known: Constraints, *, needed: bool = True
+        self, source: RowSource, known: Constraints, *, needed: bool = True
     ) -> CannotLinkProblem | None:
         """Cannot-links that can be learned from; None without any."""
         pairs = known_pairs(known)
         self.penalty_ = 1.0 if self.penalty == "auto" else float(self.penalty)
         if pairs.n_apart:
             price = self.penalty_ * pairs.apart_weight
-            problem = make_problem(self._base, rows, pairs.apart, price)
+            problem = make_problem(self._base, source, pairs.apart, price)
             self._warn_of_equal_rows(known, pairs.apart, problem.differs, needed=True)
             return problem
         if needed:
-            self._without_pairs(rows, known)
+            self._without_pairs(source, known)
         return None
 
     def _with_more_pairs(self, problem: CannotLinkProblem) -> tuple[WeightedPairs, int]:
@@ -270,9 +272,9 @@ class CannotLinkMetric(PairStream, _MetricBase):
                 ConvergenceWarning,
             )
 
-    def _without_pairs(self, rows: Any, known: Constraints) -> None:
+    def _without_pairs(self, source: RowSource, known: Constraints) -> None:
         """Without any knowledge it is the Euclidean distance; anything else is a mistake."""
-        d = rows.shape[1]
+        d = source.n_features
         if not known.is_empty or not self._base.linear or d > _learned.ALL_DIRECTIONS:
             raise SidelightError(
                 "CannotLinkMetric learns from cannot-links, and there are none (labels of one "
@@ -282,7 +284,7 @@ class CannotLinkMetric(PairStream, _MetricBase):
             )
         self.n_iter_ = 0
         reason = "No rows are known to be apart, so there is nothing to learn from"
-        self._set_euclidean_map(reason, d, rows.dtype)
+        self._set_euclidean_map(reason, d, source.dtype)
 
     def _set_map(
         self, components: Array, dtype: np.dtype[Any], *, mean: Array | None = None
@@ -292,7 +294,7 @@ class CannotLinkMetric(PairStream, _MetricBase):
     def _transform(self, rows: Any) -> Array:
         return self._learned_metric.transform(rows)
 
-    def _distances(self, rows: Any, pairs: Array) -> Array:
+    def _distances_among(self, rows: Any, pairs: Array) -> Array:
         return self._learned_metric.distances(rows, pairs)
 
     def _inner(self, rows: Any, others: Any) -> Array:

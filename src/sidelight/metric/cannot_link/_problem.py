@@ -13,6 +13,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sidelight._kernels.metric.cannot_link import squared_lengths
 from sidelight._typing import Array
 from sidelight._warn import warn
+from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 from sidelight.metric.cannot_link._sweeps import LARGEST_MATRIX, PairGraph, as_csr
 
@@ -54,7 +55,7 @@ class BaseKernel:
         dense = found.toarray() if sparse.issparse(found) else found
         return np.asarray(dense, dtype=np.float64)
 
-    def of_rows(self, rows: Any, used: Array) -> tuple[Any, Array]:
+    def of_rows(self, source: RowSource, used: Array) -> tuple[Any, Array]:
         """Rows that are used, as :meth:`products` takes them, and their kernel."""
         if len(used) > LARGEST_KERNEL:
             raise SidelightError(
@@ -63,9 +64,9 @@ class BaseKernel:
                 "'linear' on features of the kernel (sklearn.kernel_approximation)."
             )
         if not self.precomputed:
-            own = rows[used].astype(np.float64)
+            own = source.take(used).astype(np.float64)
             return own, self.products(own, own)
-        return used, self.products(rows[used], used)
+        return used, self.products(source.take(used), used)
 
 
 @dataclass(frozen=True)
@@ -93,17 +94,19 @@ class CannotLinkProblem:
     differs: Array
 
 
-def make_problem(kernel: BaseKernel, rows: Any, apart: Array, price: Array) -> CannotLinkProblem:
+def make_problem(
+    kernel: BaseKernel, source: RowSource, apart: Array, price: Array
+) -> CannotLinkProblem:
     """Collect pairs that differ, each with its price of slack, and their rows."""
     used, places = np.unique(apart, return_inverse=True)
     first, second = np.ascontiguousarray(places.reshape(-1, 2).T)
     gram = None
     if kernel.linear:
-        own = rows[used].astype(np.float64)
+        own = source.take(used).astype(np.float64)
         csr = as_csr(own)
         lengths = squared_lengths(csr.indptr, csr.indices, csr.data, csr.shape[1], first, second)
     else:
-        own, gram = kernel.of_rows(rows, used)
+        own, gram = kernel.of_rows(source, used)
         diagonal = gram.diagonal()
         lengths = diagonal[first] + diagonal[second] - 2 * gram[first, second]
     longest = float(lengths.max())
@@ -117,13 +120,15 @@ def make_problem(kernel: BaseKernel, rows: Any, apart: Array, price: Array) -> C
     return CannotLinkProblem(apart[differs], own, graph, gram, differs)
 
 
-def warn_of_frequent_features(rows: Any) -> None:
+def warn_of_frequent_features(source: RowSource) -> None:
     """Warn that features in many rows gain weight, where rows are really sparse."""
-    if not sparse.issparse(rows):
+    if not source.is_sparse:
         return
-    frequent = np.bincount(rows.indices, minlength=rows.shape[1]) > FREQUENT * rows.shape[0]
+    n, d = source.shape
+    (counts,), _ = source.map_reduce(lambda block: ((np.bincount(block.indices, minlength=d),), ()))
+    frequent = counts > FREQUENT * n
     n_frequent = int(np.count_nonzero(frequent))
-    if n_frequent and n_frequent < 0.1 * rows.shape[1]:  # else the rows are not really sparse
+    if n_frequent and n_frequent < 0.1 * d:  # else the rows are not really sparse
         warn(
             f"{n_frequent} features (the first is number {int(np.argmax(frequent))}) are in "
             f"more than {FREQUENT:.0%} of the rows; rows that are apart vary in them, so that "

@@ -33,6 +33,7 @@ from sidelight.cluster import KMeans, SeededKMeans
 from sidelight.constraints import Constraints
 from sidelight.constraints.inner import check_one_index
 from sidelight.engine import RowSource, as_rows
+from sidelight.engine.inner import opened
 from sidelight.exceptions import SidelightError
 from sidelight.mixture._core import _criteria as criteria
 from sidelight.tags import SOFT_TAGS
@@ -260,6 +261,7 @@ class MixtureBase(
         score : float
             The larger the better.
         """
+        X = opened(X)
         check_one_index(sample_weight, X, "sample_weight")
         return float(np.average(self.score_samples(X), weights=sample_weight))
 
@@ -390,7 +392,7 @@ def rough_clusters(
         model: Any = SeededKMeans(n_components, n_init=1, max_iter=max_iter, random_state=rng)
         model.fit(source, constraints=Constraints.from_labels(labels), sample_weight=sample_weight)
         return with_known(model.labels_.copy(), labels)
-    init: Any = "random" if how == "random_from_data" else "k-means++"
+    init: Any = {"random_from_data": "random", "kmeans": "auto"}.get(how, how)
     model = KMeans(n_components, init=init, n_init=1, max_iter=max_iter, random_state=rng)
     clusters = model.fit(source, sample_weight=sample_weight).labels_
     return clusters

@@ -13,7 +13,7 @@ from sidelight._typing import Array
 from sidelight.cluster import COPKMeans
 from sidelight.constraints import Constraints, without_weights
 from sidelight.engine import RowSource
-from sidelight.engine.inner import map_values
+from sidelight.engine.inner import map_values, opened
 from sidelight.exceptions import SidelightError
 from sidelight.mixture._core import EMResult, Parameters, StartName, rough_clusters
 from sidelight.mixture.constrained._penalized import AFFORDABLE, LARGEST
@@ -168,6 +168,7 @@ class ChunkletMixture(GaussianEMBase):
             Component of every row; all constraints hold.
         """
         check_is_fitted(self)
+        X = opened(X)
         source = self._validate_rows(X, reset=False)
         known = self._check_constraints(constraints, None, source.n_rows, X)
         if known.has_labels:

@@ -9,10 +9,12 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._fit.parameters import FinitePositive, estimator
+from sidelight._fit.views import RowView
 from sidelight._typing import Array
 from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core import ExponentialFamily, Statistics, products
 from sidelight.mixture.families._base import FamilyMixture
+from sidelight.mixture.gaussian._missing_rows import filled_rows
 from sidelight.tags import own_tags
 
 
@@ -94,6 +96,26 @@ class BernoulliComponents(ExponentialFamily):
         return (rng.uniform(size=(n, len(yes))) < yes).astype(np.float64)
 
 
+class _Yes:
+    """Rows as yes (1), no (0) and unknown (NaN)."""
+
+    def __init__(self, threshold: float) -> None:
+        self._threshold = threshold
+
+    def __call__(self, rows: Any) -> Any:
+        if sparse.issparse(rows):
+            yes = rows.copy()
+            yes.data = (yes.data > self._threshold).astype(yes.dtype)
+            yes.eliminate_zeros()
+            return yes
+        with np.errstate(invalid="ignore"):
+            yes = (rows > self._threshold).astype(rows.dtype)
+        missing = np.isnan(rows)
+        if missing.any():
+            yes[missing] = np.nan
+        return yes
+
+
 @estimator
 class BernoulliMixture(FamilyMixture):
     """Mixture of Bernoullis by EM, for yes-or-no features, some of which may be unknown.
@@ -138,37 +160,24 @@ class BernoulliMixture(FamilyMixture):
         sparse=True,
         missing=True,
         raw_columns=True,
+        out_of_core=True,
     )
 
     def _validate_rows(self, X: Any, *, reset: bool) -> RowSource:
         rows: Any = self._check_rows(X, reset=reset)
-        if sparse.issparse(rows):
-            return as_rows(self._yes_of_sparse(rows))
-        with np.errstate(invalid="ignore"):
-            yes = (rows > self.binarize).astype(rows.dtype)
-        missing = np.isnan(rows)
-        if missing.any():
-            yes[missing] = np.nan
-        return as_rows(yes)
-
-    def _yes_of_sparse(self, rows: Any) -> Any:
-        if self.binarize < 0:
+        elsewhere = isinstance(rows, RowSource)
+        if self.binarize < 0 and (rows.is_sparse if elsewhere else sparse.issparse(rows)):
             raise ValueError(
                 f"binarize={self.binarize} makes every zero of sparse rows a yes; give dense "
                 "rows, or a threshold of at least 0."
             )
-        yes = rows.copy()
-        yes.data = (yes.data > self.binarize).astype(yes.dtype)
-        yes.eliminate_zeros()
-        return yes
+        yes = _Yes(float(self.binarize))
+        return RowView(rows, yes) if elsewhere else as_rows(yes(rows))
 
     def _rough_rows(self, source: RowSource) -> RowSource:
         if source.is_sparse:
             return source
-        rows = source.take(np.arange(source.n_rows))
-        known = ~np.isnan(rows)
-        mean = rows.sum(axis=0, where=known) / np.maximum(known.sum(axis=0), 1)
-        return as_rows(np.where(known, rows, mean.astype(rows.dtype)))
+        return filled_rows(source)[0]
 
     def _whole_data(self, source: RowSource) -> BernoulliComponents:
         half = np.full((self.n_components, source.n_features), np.log(0.5))

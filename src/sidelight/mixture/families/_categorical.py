@@ -12,6 +12,7 @@ from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.parameters import FinitePositive, estimator
+from sidelight._fit.views import RowView
 from sidelight._typing import Array
 from sidelight.engine import RowSource, as_rows
 from sidelight.mixture._core import DiscreteComponents, Statistics
@@ -69,6 +70,62 @@ class CategoricalComponents(DiscreteComponents):
         return np.column_stack(columns).astype(np.float64)
 
 
+@dataclass(frozen=True)
+class _Categories:
+    """Values that occur in every column of some rows, ascending."""
+
+    values: tuple[Array, ...]
+
+    def join(self, later: _Categories) -> _Categories:
+        """Return the values of both."""
+        pairs = zip(self.values, later.values, strict=True)
+        return _Categories(tuple(np.union1d(one, other) for one, other in pairs))
+
+    def result(self) -> list[Array]:
+        """Return the values of every column."""
+        return list(self.values)
+
+
+def _categories(block: Array) -> tuple[tuple[_Categories], tuple[()]]:
+    columns = (np.unique(column[~np.isnan(column)]) for column in block.T)
+    return (_Categories(tuple(columns)),), ()
+
+
+@dataclass(frozen=True)
+class _Indicators:
+    """Rows as CSR indicators of the categories of all columns; unknown values have no entry."""
+
+    categories: list[Array]
+    starts: Array
+
+    @property
+    def n_categories(self) -> int:
+        """Number of categories of all columns."""
+        return int(self.starts[-1]) + len(self.categories[-1])
+
+    def __call__(self, rows: Array) -> sparse.csr_array:
+        columns = np.empty(rows.shape, dtype=np.int64)
+        pairs = zip(rows.T, self.categories, strict=True)
+        for number, (values, categories) in enumerate(pairs):
+            places = np.minimum(np.searchsorted(categories, values), len(categories) - 1)
+            own = self.starts[number] + places
+            columns[:, number] = np.where(categories[places] == values, own, -1)
+        known = columns >= 0
+        indptr = np.append(0, np.cumsum(known.sum(axis=1)))
+        entries = np.ones(int(indptr[-1]), dtype=rows.dtype)
+        return sparse.csr_array(
+            (entries, columns[known], indptr), shape=(len(rows), self.n_categories)
+        )
+
+
+class IndicatorRows(RowView):
+    """Indicators of the categories of rows that are elsewhere, made as they are read."""
+
+    def __init__(self, source: RowSource, indicators: _Indicators) -> None:
+        super().__init__(source, indicators)
+        self.n_features, self.is_sparse = indicators.n_categories, True
+
+
 @estimator
 class CategoricalMixture(FamilyMixture):
     """Mixture of categorical features by EM, some of whose values may be unknown.
@@ -110,31 +167,21 @@ class CategoricalMixture(FamilyMixture):
         complexity="O(n k d) per iteration, O(n d + k c) memory for c categories",
         missing=True,
         raw_columns=True,
+        out_of_core=True,
     )
 
     def _validate_rows(self, X: Any, *, reset: bool) -> RowSource:
         """Indicators of the categories of every row."""
         rows: Any = self._check_rows(X, reset=reset)
         if reset:
-            self.categories_ = [np.unique(column[~np.isnan(column)]) for column in rows.T]
+            self.categories_: list[Array] = list(as_rows(rows).map_reduce(_categories)[0][0])
             for number, categories in enumerate(self.categories_):
                 if not len(categories):
                     raise ValueError(f"No value of column {number} is known; leave the column out.")
-        return as_rows(self._indicators(rows))
-
-    def _indicators(self, rows: Array) -> sparse.csr_array:
-        starts = self._starts()
-        columns = np.empty(rows.shape, dtype=np.int64)
-        for number, (values, categories) in enumerate(zip(rows.T, self.categories_, strict=True)):
-            places = np.minimum(np.searchsorted(categories, values), len(categories) - 1)
-            columns[:, number] = np.where(categories[places] == values, starts[number] + places, -1)
-        known = columns >= 0
-        indptr = np.append(0, np.cumsum(known.sum(axis=1)))
-        n_categories = starts[-1] + len(self.categories_[-1])
-        entries = np.ones(int(indptr[-1]), dtype=rows.dtype)
-        return sparse.csr_array(
-            (entries, columns[known], indptr), shape=(len(rows), int(n_categories))
-        )
+        indicators = _Indicators(self.categories_, self._starts())
+        if isinstance(rows, RowSource):
+            return IndicatorRows(rows, indicators)
+        return as_rows(indicators(rows))
 
     def _starts(self) -> Array:
         sizes = [len(categories) for categories in self.categories_]

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from sidelight._fit.parameters import FinitePositive, estimator
-from sidelight._fit.views import divide_rows, row_lengths
+from sidelight._fit.views import UnitRows, divide_rows, row_lengths
 from sidelight._typing import Array
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
@@ -133,11 +133,14 @@ class VonMisesFisherMixture(FamilyMixture):
         complexity="O(nnz k) per iteration, O(nnz + k d) memory",
         sparse=True,
         raw_columns=True,
+        out_of_core=True,
     )
 
     def _validate_rows(self, X: Any, *, reset: bool) -> RowSource:
-        """The rows, brought to length 1."""
+        """The rows, brought to length 1; those from elsewhere as they are read."""
         rows: Any = self._check_rows(X, reset=reset)
+        if isinstance(rows, RowSource):
+            return UnitRows(rows)
         lengths = row_lengths(rows)
         zero = np.flatnonzero(lengths == 0)
         if len(zero):

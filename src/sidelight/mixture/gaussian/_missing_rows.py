@@ -86,6 +86,21 @@ class _Filling:
         return np.where(np.isnan(block), self._means, block)
 
 
+def filled_rows(source: RowSource) -> tuple[RowSource, bool]:
+    """Rows with the mean of the column where a value is missing, and whether any is."""
+    (sums, known), _ = source.map_reduce(_sums_of_known)
+    if known.sum() == source.n_rows * source.n_features:
+        return source, False
+    return FilledRows(source, sums / np.maximum(known, 1)), True
+
+
+def _sums_of_known(block: Array) -> tuple[tuple[Array, Array], tuple[()]]:
+    """Sums and numbers of the values of every column that are known."""
+    known = ~np.isnan(block)
+    sums = np.where(known, block, 0.0).sum(axis=0, dtype=np.float64)
+    return (sums, known.sum(axis=0)), ()
+
+
 def incomplete_moments(
     filled: FilledRows, columns: ColumnMoments, sample_weight: Array | None
 ) -> tuple[Array, Array, float]:

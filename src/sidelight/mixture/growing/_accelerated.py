@@ -122,6 +122,8 @@ class AcceleratedMixture(GaussianEMBase):
     max_iter: Count = 500
     init_params: CellStart = "kmeans"  # type: ignore[assignment]
 
+    _elsewhere = "GaussianMixture reads rows block by block, and GreedyMixture finds its start."
+
     _own_tags = own_tags(
         summary="Gaussian mixture of very many rows by EM on cells of a tree",
         **PLAIN_TAGS,

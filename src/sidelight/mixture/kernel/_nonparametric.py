@@ -179,6 +179,8 @@ class NonparametricMixture(MixtureBase):
     random_state: Seed = None
     verbose: Verbosity = 0
 
+    _elsewhere = "GaussianMixture and PenalizedMixture read rows block by block."
+
     _own_tags = own_tags(
         weights=(),  # the published share counts pairs
         summary="kernel densities with learned weights; constraints choose the bandwidth",

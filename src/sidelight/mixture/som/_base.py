@@ -27,7 +27,7 @@ from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight._words import setting
 from sidelight.base import Embedding
-from sidelight.engine import as_rows
+from sidelight.engine import RowSource, as_rows
 from sidelight.mixture.som._grid import Grid, Topology, make_grid
 from sidelight.mixture.som._parts import FamilyColumns
 from sidelight.mixture.som._steps import cache_tiles
@@ -168,7 +168,8 @@ def map_joint(parts: Sequence[Any], log_weights: Array, readers: Sequence[Any], 
 
     Components are those that measure the rows of the tile, which may miss values.
     """
-    kinds, tables = [reader for reader, _ in readers], [table for _, table in readers]
+    tables = [table for _, table in readers]
+    families = [reader for reader, _ in readers]  # the tables come block by block
     width = sum(part.n_statistics for part in parts) + len(log_weights)
 
     def work(block: Any, *others: Any) -> tuple[tuple[()], tuple[Array, ...]]:
@@ -176,7 +177,7 @@ def map_joint(parts: Sequence[Any], log_weights: Array, readers: Sequence[Any], 
         pieces = []
         for tile in cache_tiles(width, block, range(block.shape[0])):
             joint = log_weights
-            for part, reader, table in zip(parts, kinds, own, strict=True):
+            for part, reader, table in zip(parts, families, own, strict=True):
                 aware = reader.for_rows(part, table[tile])
                 joint = joint + aware.log_density(aware.features(table[tile]))
             pieces.append(finish([table[tile] for table in own], joint))
@@ -314,11 +315,13 @@ class FittedMap(Embedding):
                 ConvergenceWarning,
             )
 
-    def _set_errors(self, best: Array, second: Array, distances: Array) -> None:
+    def _set_errors(self, source: RowSource, best: Array, second: Array, distances: Array) -> None:
         """Set the errors from the two best nodes and the distance to the nearest of every row."""
-        self.quantization_error_ = float(np.mean(distances))
-        adjacent = self._nodes.are_adjacent[best, second]
-        self.topographic_error_ = float(np.mean(~adjacent)) if self._nodes.n_nodes > 1 else 0.0
+        (length, n_apart), _ = source.map_reduce(
+            _MapErrors(self._nodes.are_adjacent), aligned=(best, second, distances)
+        )
+        self.quantization_error_ = float(length) / source.n_rows
+        self.topographic_error_ = int(n_apart) / source.n_rows if self._nodes.n_nodes > 1 else 0.0
 
     def predict(self, X: Any) -> Array:
         """Return the node of every row.
@@ -359,6 +362,39 @@ class FittedMap(Embedding):
         """Places as float64, as many coordinates as the grid has axes."""
         check_is_fitted(self)
         return check_coordinates(Z, len(self._nodes.shape)).astype(np.float64, copy=False)
+
+
+class _MapErrors:
+    """Block function: sum of distances, and number of rows whose two best nodes are apart."""
+
+    def __init__(self, adjacent: Array) -> None:
+        self._adjacent = adjacent
+
+    def __call__(
+        self, block: Any, best: Array, second: Array, distances: Array
+    ) -> tuple[tuple[float, int], tuple[()]]:
+        apart = ~self._adjacent[best, second]
+        return (float(np.sum(distances)), int(np.count_nonzero(apart))), ()
+
+
+class PlacesUnder:
+    """Mean places of rows under the posteriors of the nodes, in the element type of the rows."""
+
+    def __init__(self, nodes: Grid, dtype: np.dtype[Any]) -> None:
+        self._nodes, self._dtype = nodes, dtype
+
+    def __call__(self, joint: Array) -> Array:
+        return self._nodes.place(softmax(joint, axis=1)).astype(self._dtype)
+
+
+class PlacesOf:
+    """Block function: the places of the winners of the rows."""
+
+    def __init__(self, positions: Array) -> None:
+        self._positions = positions
+
+    def __call__(self, block: Any, winners: Array) -> tuple[tuple[()], tuple[Array]]:
+        return (), (self._positions[winners],)
 
 
 @estimator

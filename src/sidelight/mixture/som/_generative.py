@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from scipy.special import logsumexp, softmax
+from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from sidelight._fit.alternation import alternate
+from sidelight._fit.moments import moments
 from sidelight._fit.parameters import (
     Count,
     FiniteNonNegative,
@@ -32,7 +33,7 @@ from sidelight.mixture._core import (
     log_joint_blocks,
     most_probable,
 )
-from sidelight.mixture.som._base import MapBase
+from sidelight.mixture.som._base import MapBase, PlacesUnder
 from sidelight.mixture.som._families import spherical
 from sidelight.mixture.som._grid import Grid, means_on_plane, squared_distances
 from sidelight.mixture.som._nearest import two_nearest
@@ -212,15 +213,15 @@ class GenerativeTopographicMap(MapBase):
         source="Bishop, Svensén, Williams 1998; Verbeek 2004, sections 2.2.2 and 4.3",
         complexity="O(n k d) per iteration, O(n d + k m) memory",
         monotone=True,
+        out_of_core=True,
     )
 
     def _learn(self, rows: Any, known: Constraints) -> None:
         nodes = self._make_grid()
         self._basis = make_basis(nodes, self._numbers(nodes), float(self.basis_width))
         source = as_rows(rows)
-        numbers = np.asarray(rows, np.float64)
-        origin = numbers.mean(axis=0)
-        spread = float(numbers.var(axis=0).mean()) or 1.0
+        overall = moments(source)
+        origin, spread = overall.mean, overall.mean_variance or 1.0
         basis = self._basis(nodes.positions)
         steps = SheetEM(
             source,
@@ -230,7 +231,7 @@ class GenerativeTopographicMap(MapBase):
             least=MIN_VARIANCE * spread,
         )
         found = alternate(
-            _first_sheet(numbers, origin, nodes, basis, MIN_VARIANCE * spread),
+            _first_sheet(source, origin, nodes, basis, MIN_VARIANCE * spread),
             steps.evaluate,
             steps.update,
             stop=lambda before, now, history: before.objective - now.objective <= self.tol,
@@ -249,8 +250,8 @@ class GenerativeTopographicMap(MapBase):
         self._warn_unless_converged(found)
         best, second, distances = two_nearest(source, self.means_, origin)
         self.winners_ = best
-        self._set_errors(best, second, distances)
-        self.embedding_ = self._transform(rows)
+        self._set_errors(source, best, second, distances)
+        self.embedding_ = self._transform(source)
 
     def _numbers(self, nodes: Grid) -> Sequence[int]:
         """Numbers of bumps along the axes."""
@@ -270,10 +271,7 @@ class GenerativeTopographicMap(MapBase):
         return joint
 
     def _transform(self, rows: Any) -> Array:
-        nodes, dtype = self._nodes, rows.dtype
-        return self._map_joint(
-            rows, lambda joint: nodes.place(softmax(joint, axis=1)).astype(dtype)
-        )
+        return self._map_joint(rows, PlacesUnder(self._nodes, rows.dtype))
 
     def inverse_transform(self, Z: Any) -> Array:
         """Return the points ``Wᵀ φ(g)`` of the sheet at places of the map.
@@ -316,10 +314,10 @@ class GenerativeTopographicMap(MapBase):
 
 
 def _first_sheet(
-    numbers: Array, origin: Array, nodes: Grid, basis: Array, least: float
+    source: RowSource, origin: Array, nodes: Grid, basis: Array, least: float
 ) -> BasisWeights:
     """The principal plane, and the larger of the next variance and half the distance of nodes."""
-    means, variances = means_on_plane(numbers, np.ones(len(numbers)), nodes)
+    means, variances = means_on_plane(source, None, nodes)
     weights = np.linalg.lstsq(basis, means - origin, rcond=None)[0]
     sheet = basis @ weights
     distances = cdist(sheet[:1], sheet[1:]) if len(sheet) > 1 else np.zeros((1, 1))

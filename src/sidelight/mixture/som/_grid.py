@@ -27,7 +27,7 @@ from sklearn.utils.extmath import randomized_svd
 from sidelight._fit.moments import moments
 from sidelight._typing import Array
 from sidelight._words import setting
-from sidelight.engine import as_rows
+from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
 
 Topology: TypeAlias = Literal["rectangular", "hexagonal"]
@@ -238,22 +238,29 @@ StartName: TypeAlias = Literal["pca", "random"]
 #: Up to this many columns the matrix of all pairs of columns is decomposed.
 MAX_COLUMNS = 1000
 
+#: Of wider rows at most this many say where the plane is, evenly spread: it is only a start.
+MAX_WIDE_ROWS = 10_000
 
-def principal_plane(numbers: Any, weights: Array, n_axes: int) -> tuple[Array, Array, Array]:
+
+def principal_plane(numbers: Any, weights: Array | None, n_axes: int) -> tuple[Array, Array, Array]:
     """Mean of the rows, their first principal axes of shape (n_axes, D), and the variances.
 
     Axes beyond the rank are 0, with variance 0. The sign of an axis makes its largest entry
-    positive.
+    positive. Rows may be a source; weights are 1 by default.
     """
-    n, d = numbers.shape
-    total = float(weights.sum())
-    mean = np.asarray(numbers.T @ weights, dtype=np.float64).ravel() / total
+    source = as_rows(numbers)
+    n, d = source.shape
     n_found = min(n_axes, n, d)
     if d <= MAX_COLUMNS:
-        values, vectors = linalg.eigh(moments(as_rows(numbers), weights, full=True).covariance)
+        found = moments(source, weights, full=True)
+        mean = found.mean
+        values, vectors = linalg.eigh(found.covariance)
         values, axes = values[::-1][:n_found], vectors.T[::-1][:n_found]
     else:
-        scaled = np.sqrt(weights / total)
+        mean = moments(source, weights).mean
+        some = np.linspace(0, n - 1, min(n, MAX_WIDE_ROWS)).astype(np.int64)
+        numbers, weights = source.take(some), np.ones(n) if weights is None else weights
+        scaled = np.sqrt(weights[some] / float(weights[some].sum()))
         # The mean of wide sparse rows stays in: without it they would not be sparse.
         rows = numbers if sparse.issparse(numbers) else numbers - mean
         rows = (
@@ -270,7 +277,7 @@ def principal_plane(numbers: Any, weights: Array, n_axes: int) -> tuple[Array, A
     return mean, plane, variances
 
 
-def means_on_plane(numbers: Array, weights: Array, grid: Grid) -> tuple[Array, Array]:
+def means_on_plane(numbers: Any, weights: Array | None, grid: Grid) -> tuple[Array, Array]:
     """Nodes spread over the principal plane by its standard deviations, and the largest variances.
 
     One more variance than the grid has axes is found: the largest that the plane leaves out.
@@ -282,12 +289,13 @@ def means_on_plane(numbers: Array, weights: Array, grid: Grid) -> tuple[Array, A
 
 
 def start_means(
-    numbers: Array, weights: Array, grid: Grid, init: StartName, rng: np.random.RandomState
+    source: RowSource, grid: Grid, init: StartName, rng: np.random.RandomState
 ) -> Array:
     """Means of the nodes to start from."""
     if init == "pca":
-        return means_on_plane(numbers, weights, grid)[0]
-    return np.array(numbers[_random_rows(len(numbers), grid.n_nodes, rng)], dtype=np.float64)
+        return means_on_plane(source, None, grid)[0]
+    chosen = _random_rows(source.n_rows, grid.n_nodes, rng)
+    return np.array(source.take(chosen), dtype=np.float64)
 
 
 def start_winners(

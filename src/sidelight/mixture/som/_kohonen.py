@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from sklearn.utils import check_random_state
 
+from sidelight._fit.moments import moments
 from sidelight._fit.parameters import Count, Interval, Seed, Verbosity, estimator
 from sidelight._fit.restarts import fit_progress
 from sidelight._typing import Array
@@ -15,11 +16,11 @@ from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource, as_rows
 from sidelight.exceptions import SidelightError
-from sidelight.mixture.som._base import Growth, MapBase, Mass, anneal
+from sidelight.mixture.gaussian._missing_rows import filled_rows
+from sidelight.mixture.som._base import Growth, MapBase, Mass, PlacesOf, anneal
 from sidelight.mixture.som._grid import Grid, StartName, start_means
 from sidelight.mixture.som._nearest import WinnerPass, two_nearest, winners_of
-from sidelight.mixture.som._parts import filled_by_means
-from sidelight.tags import own_tags
+from sidelight.tags import MethodTags
 
 #: Learning rate of the last row of the online map.
 LAST_STEP = 0.01
@@ -82,19 +83,23 @@ class KohonenMap(MapBase):
     random_state: Seed = None
     verbose: Verbosity = 0
 
-    _own_tags = own_tags(
-        summary="Kohonen's self-organizing map, batch or online",
-        source="Kohonen 1995; Verbeek 2004, section 4.1",
-        complexity="O(n k d) per pass, O(n d + k²) memory",
-        missing=True,
-    )
+    _elsewhere = "KohonenMap with method='batch' reads rows block by block."
+
+    def __sidelight_tags__(self) -> MethodTags:
+        return self._method_tags(
+            summary="Kohonen's self-organizing map, batch or online",
+            source="Kohonen 1995; Verbeek 2004, section 4.1",
+            complexity="O(n k d) per pass, O(n d + k²) memory",
+            missing=True,
+            out_of_core=self.method == "batch",
+        )
 
     def _learn(self, rows: Any, known: Constraints) -> None:
-        nodes = self._make_grid()
+        nodes, source = self._make_grid(), as_rows(rows)
         rng = check_random_state(self.random_state)
-        filled = filled_by_means(rows)
-        start = start_means(filled, np.ones(len(filled)), nodes, self.init, rng)
-        batch = BatchMap(rows, filled.mean(axis=0), nodes)
+        filled, missing = filled_rows(source)
+        start = start_means(filled, nodes, self.init, rng)
+        batch = BatchMap(source, moments(filled).mean, nodes, missing=missing)
         if self.method == "online":
             means, history = self._online(rows, start, nodes, rng)
             converged = len(history) == self.n_epochs
@@ -107,7 +112,7 @@ class KohonenMap(MapBase):
                 start,
                 batch.evaluate,
                 batch.update,
-                settled=lambda before, now: np.array_equal(before.winners, now.winners),
+                settled=lambda before, now: now.found.n_changed == 0,
                 tol=None,
                 max_iter=self.max_iter,
                 description=type(self).__name__,
@@ -118,10 +123,11 @@ class KohonenMap(MapBase):
         self.history_, self.n_iter_, self.converged_ = history, len(history), converged
         self._origin = batch.origin
         self.means_ = means.astype(rows.dtype)
-        best, second, distances = two_nearest(as_rows(rows), self.means_, self._origin)
+        best, second, distances = two_nearest(source, self.means_, self._origin)
         self.winners_ = best
-        self._set_errors(best, second, distances)
-        self.embedding_ = self.node_positions_[best]
+        self._set_errors(source, best, second, distances)
+        places = PlacesOf(self.node_positions_)
+        self.embedding_ = source.map_reduce(places, aligned=(best,))[1][0]
 
     def _epochs(self, batch: BatchMap, start: Array, nodes: Grid) -> tuple[Array, Array]:
         """A given number of passes of the batch map."""
@@ -186,24 +192,19 @@ class Pulled:
     found: WinnerPass
     objective: float
 
-    @property
-    def winners(self) -> Array:
-        """Winner of every row."""
-        return self.found.winners
-
 
 class BatchMap:
     """The two steps of the batch map."""
 
-    def __init__(self, rows: Array, origin: Array, nodes: Grid) -> None:
-        self._source: RowSource = as_rows(rows)
-        self._missing = bool(np.isnan(rows).any())
+    def __init__(self, source: RowSource, origin: Array, nodes: Grid, *, missing: bool) -> None:
+        self._source, self._missing = source, missing
         self._nodes = nodes
         self.origin = origin
 
     def evaluate(self, rate: float, means: Array, before: Pulled | None) -> Pulled:
         """Find the winners."""
-        found = winners_of(self._source, means, self.origin, missing=self._missing)
+        last = None if before is None else before.found.winners
+        found = winners_of(self._source, means, self.origin, missing=self._missing, before=last)
         return Pulled(means, rate, found, found.squares / self._source.n_rows)
 
     def update(self, now: Pulled) -> Array:

@@ -30,6 +30,7 @@ from sidelight._words import setting
 from sidelight.constraints import Constraints
 from sidelight.constraints.inner import check_one_index
 from sidelight.engine import as_rows
+from sidelight.engine.inner import opened
 from sidelight.exceptions import SidelightError
 from sidelight.mixture.som._base import (
     MAP_ATTRIBUTES,
@@ -346,7 +347,8 @@ class SelfOrganizingMixture(MapBase):
         readers = self._readers(rows)
         self.embedding_ = self._place(readers, dtype)
         best, second = two_best(readers, self._components, self._log_weights)
-        self._set_errors(best, second, distances_to_nodes(readers, self._components, best))
+        distances = distances_to_nodes(readers, self._components, best)
+        self._set_errors(as_rows(rows), best, second, distances)
 
     def _readers(self, rows: Any) -> list[tuple[FamilyColumns, Any]]:
         return [(part, part.encode(rows)) for part in self._parts]
@@ -466,6 +468,7 @@ class SelfOrganizingMixture(MapBase):
         score : float
             The larger the better.
         """
+        X = opened(X)
         check_one_index(sample_weight, X, "sample_weight")
         return float(np.average(self.score_samples(X), weights=sample_weight))
 

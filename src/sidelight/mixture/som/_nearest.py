@@ -69,22 +69,30 @@ class WinnerPass(NamedTuple):
     """Winners of all rows, the sum of their squared distances, and sums by winner.
 
     ``sums`` are about the origin; ``mass`` of shape (k, 1) counts rows, or of shape (k, d) values
-    where some are missing.
+    where some are missing. ``n_changed`` rows had other winners before.
     """
 
     winners: Array
     squares: float
     sums: Array
     mass: Array
+    n_changed: int
 
 
-def winners_of(source: RowSource, means: Array, origin: Array, *, missing: bool) -> WinnerPass:
+def winners_of(
+    source: RowSource,
+    means: Array,
+    origin: Array,
+    *,
+    missing: bool,
+    before: Array | None = None,
+) -> WinnerPass:
     """Find the nearest mean of every row, and add up the rows of every winner."""
     centers = np.asarray(means - origin, dtype=np.float64)
     k = len(centers)
     search = NearestCenters(centers)
 
-    def work(block: Any) -> tuple[tuple[Any, ...], tuple[Array]]:
+    def work(block: Any, last: Any) -> tuple[tuple[Any, ...], tuple[Array]]:
         winners = np.empty(block.shape[0], dtype=np.int32)
         squares, sums = 0.0, np.zeros_like(centers)
         mass = np.zeros((k, centers.shape[1] if missing else 1))
@@ -104,10 +112,12 @@ def winners_of(source: RowSource, means: Array, origin: Array, *, missing: bool)
                 mass += add_by_winner(tile.known, own, ones, k)
             else:
                 mass += np.bincount(own, minlength=k)[:, None]
-        return (squares, sums, mass), (winners,)
+        n_changed = int(np.count_nonzero(winners != np.asarray(last)))
+        return (squares, sums, mass, n_changed), (winners,)
 
-    (squares, sums, mass), (winners,) = source.map_reduce(work)
-    return WinnerPass(winners, float(squares), sums, mass)
+    aligned = (range(source.n_rows) if before is None else before,)
+    (squares, sums, mass, n_changed), (winners,) = source.map_reduce(work, aligned=aligned)
+    return WinnerPass(winners, float(squares), sums, mass, int(n_changed))
 
 
 def two_nearest(source: RowSource, means: Array, origin: Array) -> tuple[Array, Array, Array]:

@@ -187,7 +187,7 @@ class ProbabilisticMap(MapBase):
         }
         self._warn_unless_converged(found)
         best, second, distances = two_nearest(source, self.means_, self._components.origin)
-        self._set_errors(best, second, distances)
+        self._set_errors(source, best, second, distances)
         self.embedding_ = self._transform(rows)
 
     def _map_density(self, rows: Any, finish: Any) -> Array:

@@ -7,9 +7,10 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import logsumexp
 from sklearn.utils import check_random_state
 
+from sidelight._fit.moments import moments
 from sidelight._fit.parameters import (
     Auto,
     Count,
@@ -29,7 +30,7 @@ from sidelight.mixture._core import (
     log_joint_blocks,
     most_probable,
 )
-from sidelight.mixture.som._base import Growth, MapBase, Mass, anneal
+from sidelight.mixture.som._base import Growth, MapBase, Mass, PlacesUnder, anneal
 from sidelight.mixture.som._families import spherical
 from sidelight.mixture.som._grid import StartName, principal_plane, start_means
 from sidelight.mixture.som._nearest import two_nearest
@@ -170,14 +171,14 @@ class SoftTopographicMap(MapBase):
         summary="soft topographic vector quantization with deterministic annealing",
         source="Graepel, Burger, Obermayer 1998; Verbeek 2004, section 4.3",
         complexity="O(n k d) per iteration, O(n d + k²) memory",
+        out_of_core=True,
     )
 
     def _learn(self, rows: Any, known: Constraints) -> None:
         nodes = self._make_grid()
         source = as_rows(rows)
-        numbers, weights = np.asarray(rows, np.float64), np.ones(len(rows))
-        origin, _, variances = principal_plane(numbers, weights, 1)
-        spread = float(numbers.var(axis=0).mean()) or 1.0
+        origin, _, variances = principal_plane(source, None, 1)
+        spread = moments(source).mean_variance or 1.0
         last = nodes.n_nodes ** (2 / len(nodes.shape)) / spread
         last = last if self.beta == "auto" else float(self.beta)
         first = FIRST_BETA / (float(variances[0]) or 1.0)
@@ -185,7 +186,7 @@ class SoftTopographicMap(MapBase):
         while stages[0] / self.cooling > first:
             stages.insert(0, stages[0] / self.cooling)
         rng = check_random_state(self.random_state)
-        start = start_means(numbers, weights, nodes, self.init, rng) - origin
+        start = start_means(source, nodes, self.init, rng) - origin
         shares = nodes.neighborhood(nodes.rate_of_mass(self.winner_mass)).shares
         steps = SoftQuantization(source, origin, shares)
         found = anneal(
@@ -213,10 +214,10 @@ class SoftTopographicMap(MapBase):
             "n_iter": found.n_iters,
         }
         self._warn_unless_converged(found)
-        self.winners_ = self._map_joint(rows, most_probable)
+        self.winners_ = self._map_joint(source, most_probable)
         best, second, distances = two_nearest(source, self.means_, origin)
-        self._set_errors(best, second, distances)
-        self.embedding_ = self._transform(rows)
+        self._set_errors(source, best, second, distances)
+        self.embedding_ = self._transform(source)
 
     def _map_joint(self, rows: Any, finish: Any) -> Array:
         components = spherical(self._means, 1.0 / self.beta_, self._origin)
@@ -224,10 +225,7 @@ class SoftTopographicMap(MapBase):
         return joint
 
     def _transform(self, rows: Any) -> Array:
-        nodes, dtype = self._nodes, rows.dtype
-        return self._map_joint(
-            rows, lambda joint: nodes.place(softmax(joint, axis=1)).astype(dtype)
-        )
+        return self._map_joint(rows, PlacesUnder(self._nodes, rows.dtype))
 
     def _nodes_of(self, rows: Any) -> Array:
         """Nodes of the largest assignment ``q``."""

@@ -51,11 +51,12 @@ class ExistentialKMeans(KMeans):
 
     Parameters
     ----------
-    init : {"k-means++", "farthest-first", "random"} or array, default="k-means++"
-        Initial centers, which k-means without conditions then moves: greedy D² sampling, rows far
-        from each other, random rows, or an array of shape (n_clusters, n_features). Or an array of
-        shape (n_samples,) with the cluster of every row: a partition that meets the conditions, as
-        it is.
+    init : {"auto", "k-means++", "k-means||", "farthest-first", "random"} or array, default="auto"
+        Initial centers, which k-means without conditions then moves: greedy D² sampling, D²
+        sampling of many rows a pass, rows far from each other, random rows, or an array of shape
+        (n_clusters, n_features). Or an array of shape (n_samples,) with the cluster of every row:
+        a partition that meets the conditions, as it is. ``"auto"`` is ``"k-means||"`` from
+        1,000,000 rows on, and ``"k-means++"`` below.
     pivot_moves : {"transport", "flow", "lookahead", "random"}, default="transport"
         How pivots move while representatives are frozen. ``"transport"``: to the cheapest
         assignment that meets the conditions. ``"flow"``: the most gainful set of moves to nearest

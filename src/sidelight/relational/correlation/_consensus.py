@@ -18,8 +18,10 @@ from sidelight._kernels.relational.correlation.consensus import pivot_rows
 from sidelight._typing import Array, FloatArray, IntArray
 from sidelight._words import counted
 from sidelight.base import CLUSTERER_ATTRIBUTES, Clusterer
+from sidelight.base.inner import not_in_memory
 from sidelight.constraints import Constraints
 from sidelight.constraints.inner import plain, read_classes
+from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 from sidelight.relational.correlation._base import BOUND_ATTRIBUTES, proven
 from sidelight.relational.correlation._consensus_search import (
@@ -162,6 +164,8 @@ class ConsensusClustering(Clusterer):
     def _read_partitions(self, X: Any) -> IntArray:
         """Labels as codes, -1 where they are missing."""
         check_in_memory(X)
+        if isinstance(X, RowSource):
+            raise not_in_memory(self)
         given = validate_data(
             self, X, dtype=None, ensure_all_finite=False, ensure_min_features=1, order="C"
         )
