@@ -21,9 +21,9 @@ from ._rows import run_of as run_of
 from ._rows import run_of_labels as run_of_labels
 from ._run import SHOWN_ID_LENGTH as SHOWN_ID_LENGTH
 from ._run import Given as Given
-from ._run import Whole as Whole
 from ._run import Partition as Partition
 from ._run import Run as Run
+from ._run import Whole as Whole
 from ._run import clusters_of as clusters_of
 from ._run import known_classes as known_classes
 from ._run import make_given as make_given

@@ -60,7 +60,10 @@ def _drawn(table: PartedTable) -> tuple[Any, str]:
 
 def _sampled(table: PartedTable, preparer: Any, rows: Any) -> Table:
     data = Table(
-        X=rows, ids=table.ids, feature_names=table.features, path=table.path,
+        X=rows,
+        ids=table.ids,
+        feature_names=table.features,
+        path=table.path,
         id_column=table.id_column,
     )
     return sampled_table(table, data, preparer, rows)

@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import numpy.typing as npt
 
 from sidelight.engine.inner import NAMELESS, check_has_ids, find_ids, id_candidates
