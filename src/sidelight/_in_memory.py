@@ -10,8 +10,8 @@ from typing import Any
 
 #: Where the rows of a table on disk come from.
 OPEN = (
-    "sidelight.engine.open_rows(path) gives the rows of a .npy or Parquet file to methods that "
-    "read rows from disk, sidelight.io.read_table(path).X those of any table to all"
+    "sidelight.engine.open_rows(path) gives the rows of files to estimators, "
+    "sidelight.io.read_table(path).X those of any table to all"
 )
 
 
@@ -54,7 +54,7 @@ def check_computed(values: Any, what: str = "X", *, rows: bool = True) -> None:
     """
     kind = type(values)
     if is_collection(values):
-        larger = f" If not, write it to one Parquet file, and open that: {OPEN}." if rows else ""
+        larger = f" If not, write it to Parquet, and open the folder: {OPEN}." if rows else ""
         raise TypeError(
             f"{what} is a Dask collection ({kind.__module__}.{kind.__qualname__}), which would be "
             "pulled into memory as a whole. If it fits there, call .compute() and give the "

@@ -18,7 +18,10 @@ import numpy as np
 
 from sidelight.engine.partitioned._engine import Engine, Loss
 
-_CONTEXT = multiprocessing.get_context("spawn")
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(
+    ["sidelight.cluster.kmeans._pck", "sidelight.mixture.gaussian._mixture"]
+)
 
 
 def serve(pipe: Any) -> None:

@@ -30,16 +30,15 @@ SOMETIMES = {"SpectralClustering", "ConstraintScore", "ConstrainedLPP"}
 @pytest.mark.parametrize("method", IN_MEMORY, ids=lambda method: method.name)
 def test_a_fit_in_memory_names_what_to_take_instead(method: Any) -> None:
     data = data_for(method)
-    for rows in (as_rows(data.X), PartitionedRows(LocalEngine(cut(data.X, 2)))):
-        with pytest.raises(SidelightError, match="in memory") as caught:
-            make(method).fit(rows, constraints=data.known)
-        message = str(caught.value)
-        named = set(re.findall(r"\b\w+\b", message)) & (READING | SOMETIMES)
-        assert named
-        assert message.startswith(method.cls.__name__)
-        if hasattr(method.cls, "predict") or hasattr(method.cls, "transform"):
-            assert "block by block" in message
-            assert "sample" in message
+    rows = PartitionedRows(LocalEngine(cut(data.X, 2)))
+    with pytest.raises(SidelightError, match="in memory") as caught:
+        make(method).fit(rows, constraints=data.known)
+    message = str(caught.value)
+    assert set(re.findall(r"\b\w+\b", message)) & (READING | SOMETIMES)
+    assert message.startswith(method.cls.__name__)
+    if hasattr(method.cls, "predict") or hasattr(method.cls, "transform"):
+        assert "block by block" in message
+        assert "sample" in message
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,17 @@ from sidelight.engine._files import FileRows
 X = np.random.default_rng(0).normal(size=(5000, 3))
 
 
+@pytest.mark.parametrize("n_files", [1, 4])
 @pytest.mark.parametrize(("budget", "stays"), [(None, True), (X.nbytes, False)])
-def test_blocks_are_kept_where_they_fit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: int | None, stays: bool
+def test_blocks_are_kept_where_those_of_all_files_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: int | None, stays: bool, n_files: int
 ) -> None:
-    path = tmp_path / "rows.parquet"
-    pd.DataFrame(X, columns=["a", "b", "c"]).to_parquet(path, row_group_size=1500)
-    source = open_rows(path, memory_budget=budget)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    for number, rows in enumerate(np.array_split(np.arange(5000), n_files)):
+        frame.iloc[rows].reset_index(drop=True).to_parquet(
+            tmp_path / f"{number}.parquet", row_group_size=1500
+        )
+    source = open_rows(tmp_path, memory_budget=budget)
     model = KMeans(3, random_state=0).fit(source)
     np.testing.assert_array_equal(model.labels_, KMeans(3, random_state=0).fit(X).labels_)
     opened = []

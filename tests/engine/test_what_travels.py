@@ -22,7 +22,7 @@ from sidelight._fit.few_rows import FewRows
 from sidelight._fit.views import UnitRows
 from sidelight.engine import RowSource, as_rows
 from sidelight.engine.partitioned._local import LocalEngine
-from sidelight.engine.partitioned._orders import Order, Sent
+from sidelight.engine.partitioned._orders import PartitionOrder, Sent
 from sidelight.engine.partitioned._rows import PartitionedRows
 from sidelight.explanation._rows import MeanDistances
 
@@ -55,20 +55,18 @@ IN_MEMORY = {
     "NonparametricMixture": "a kernel method: the rows are the model",
 }
 
+#: Methods that read the rows that constraints name, and make no pass over the others.
+WITHOUT_PASSES = {"CannotLinkMetric", "ITML", "MMC", "POLA"}
+
 #: Mended elsewhere, on the way.
 OTHERS = {
     "Charting",  # these four ask the mixture that they are made of for places in its charts
     "CorrespondenceCharting",
     "DiscriminativeMixture",
     "FeatureSaliencyMixture",
-    "GenerativeTopographicMap",
     "GlobalCoordination",
     "LocallyLinearCoordination",
-    "MeanFieldMixture",
-    "ProbabilisticMap",
     "ProjectedDiscriminativeMixture",
-    "SelfOrganizingMixture",
-    "SoftTopographicMap",
 }
 
 CASES = [
@@ -177,17 +175,19 @@ def test_functions_do_not_grow_with_the_rows(
         X = X.round() % 3  # levels, of which there are no more with more rows
 
     def run(n_rows: int) -> None:
-        rows = X[:n_rows]
+        rows = as_rows(X[:n_rows]) if method.tags.out_of_core else X[:n_rows]
         model = method.cls(**params).fit(rows, constraints=known_of_the_first(method, y, n_rows))
         for verb in ("predict", "transform", "predict_proba", "score"):
             if hasattr(model, verb) and (verb != "score" or method.tags.out_of_core):
-                getattr(model, verb)(rows[:N_ROWS])
+                getattr(model, verb)(
+                    rows.take(range(N_ROWS)) if method.tags.out_of_core else rows[:N_ROWS]
+                )
 
     few = recorded_sizes(lambda: run(N_ROWS), monkeypatch)
     many = recorded_sizes(lambda: run(TIMES * N_ROWS), monkeypatch)
     assert not growing(few, many)
     if method.tags.out_of_core:
-        assert few
+        assert few or method.cls.__name__ in WITHOUT_PASSES
 
 
 def test_in_memory_exceptions_are_in_memory():
@@ -233,11 +233,11 @@ def test_a_partition_is_sent_its_own_constrained_rows_alone():
         np.testing.assert_array_equal(places, rows[inside] - start)
         np.testing.assert_array_equal(values, np.arange(5, 9)[inside])
 
-    seen: dict[int, Order] = {}
+    seen: dict[int, PartitionOrder] = {}
 
     class Watching(LocalEngine):
         def map_in_order(self, work: Any, orders: Any) -> Any:
-            seen.update({n: one for n, one in orders.items() if isinstance(one, Order)})
+            seen.update({n: one for n, one in orders.items() if isinstance(one, PartitionOrder)})
             return super().map_in_order(work, orders)
 
     source = PartitionedRows(Watching([np.ones((n, 2)) for n in (3, 7, 2)]))

@@ -114,22 +114,25 @@ def patients(seed: int = 0, n: int = 400, *, panels: int = 5, tests: int = 9) ->
 
 
 class TablePart(Part):
-    """A part of a table in memory, read in batches of a few rows."""
+    """A part of a table in memory, in stretches of a few rows."""
 
     def __init__(self, table: pa.Table, name: str = "a part", rows: int = 7) -> None:
         self.schema, self.name = table.schema, name
-        self.chunks = (table.num_rows,)
-        self._table, self._rows = table, rows
+        self.table, self._step = table, rows
+        starts = range(0, table.num_rows, rows)
+        self.chunks = tuple(min(rows, table.num_rows - start) for start in starts)
 
     def _read(self, names: list[str], rows: int, chunks: Any) -> Iterator[pa.RecordBatch]:
-        yield from self._table.select(names).to_batches(max_chunksize=self._rows)
+        for chunk in range(len(self.chunks)) if chunks is None else chunks:
+            some = self.table.select(names).slice(chunk * self._step, self._step)
+            yield from some.combine_chunks().to_batches()
 
 
-def cut(table: pa.Table, places: Sequence[int]) -> list[Part]:
+def cut(table: pa.Table, places: Sequence[int], rows: int = 7) -> list[TablePart]:
     """The table in parts, cut at these places."""
     ends = [0, *sorted(places), table.num_rows]
     return [
-        TablePart(table.slice(start, stop - start), f"part {number}")
+        TablePart(table.slice(start, stop - start), f"part {number}", rows)
         for number, (start, stop) in enumerate(itertools.pairwise(ends))
     ]
 
@@ -138,7 +141,7 @@ def everything(seed: int, n: int) -> pa.Table:
     """A column of every kind that preparation knows."""
     rng = np.random.default_rng(seed)
     words = np.array(
-        ["late", "parcel", "torn", "box", "great", "taste", "fine", "cheese", "slow", "quick"]
+        ["late", "torn", "box", "great", "fine", "cheese", "slow", "quick", "dry", "ok"]
     )
     days = pd.to_datetime("2019-03-01") + pd.to_timedelta(rng.integers(0, 20_000, n), "h")
     amounts = rng.normal(5e8, 1.0, n).round(2)

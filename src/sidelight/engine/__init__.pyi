@@ -8,3 +8,7 @@ from ._source import open_rows as open_rows
 from ._threads import get_threads as get_threads
 from ._threads import threads as threads
 from .partitioned._checkpoint import checkpoint as checkpoint
+from .partitioned._engine import Engine as Engine
+from .partitioned._engine import Loss as Loss
+from .partitioned._rows import PartitionedRows as PartitionedRows
+from .partitioned._values import RowValues as RowValues

@@ -44,9 +44,14 @@ class DiskRows(RowSource):
         self._checked = bytearray(len(blocks))
         self._largest = np.zeros(self.n_features, dtype=self.dtype)
 
+    @property
+    def is_checked(self) -> bool:
+        """Whether all blocks have been looked at for values that cannot be used."""
+        return all(self._checked)
+
     def largest(self) -> Array:
         """Return the largest ``|x|`` of every column; the file is read unless it has been."""
-        if not all(self._checked):
+        if not self.is_checked:
             self.map_reduce(lambda block: ((), ()))
         return self._largest
 

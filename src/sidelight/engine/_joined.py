@@ -68,6 +68,8 @@ class JoinedRows(RowSource):
 
     def largest(self) -> Array:
         """Return the largest ``|x|`` of every column; files are read unless they have been."""
+        if not all(one.is_checked for one in self._sources):
+            self.map_reduce(lambda block: ((), ()))  # by several threads, whatever the files
         return np.max([one.largest() for one in self._sources], axis=0)
 
     def read(self, task: tuple[int, ...]) -> Iterator[Array]:

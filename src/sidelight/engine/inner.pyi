@@ -28,7 +28,5 @@ from ._source import opened as opened
 from ._threads import one_thread_blas as one_thread_blas
 from .dask._collections import rows_of_files as rows_of_files
 from .dask._engine import DaskEngine as DaskEngine
-from .dask._engine import Files as Files
+from .dask._engine import FilePartitions as FilePartitions
 from .partitioned._checkpoint import in_checkpoint as in_checkpoint
-from .partitioned._engine import Engine as Engine
-from .partitioned._values import RowValues as RowValues

@@ -298,7 +298,7 @@ def _names_plan(raw: ColumnValues) -> ColumnPlan | None:
 
 
 def _mean_words(texts: Sequence[str | None]) -> float:
-    return float(np.mean([len((text or "").split()) for text in texts]))
+    return float(np.mean([len((text or "").split()) for text in texts])) if texts else 0.0
 
 
 def _is_prose(coded: Levels) -> bool:

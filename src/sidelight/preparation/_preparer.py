@@ -27,8 +27,8 @@ from sidelight.preparation._shared import GapRows, has_marks, missing_rows
 from sidelight.preparation._source import Source, as_source
 from sidelight.preparation._typed import TypedColumn
 from sidelight.preparation.streams._fit import fit_parts
-from sidelight.preparation.streams._rows import prepared_rows
-from sidelight.preparation.streams._table import in_parts, open_table
+from sidelight.preparation.streams._rows import rows_of
+from sidelight.preparation.streams._table import as_parts, in_parts, open_table
 
 SCALES = ("standard", "robust", "range", "none")
 #: Rows that are written at a time: their features stay in the processor's cache.
@@ -95,7 +95,11 @@ class TablePreparer(TransformerMixin, BaseEstimator):
     result does not depend on its unit. Texts become TF-IDF weights of their words, in the 20
     directions in which they differ most (latent semantic analysis), of length 1.
 
-    Time and memory are linear in the cells of the table and of the result.
+    Time and memory are linear in the cells of the table and of the result. Folders, patterns and
+    lists of files, datasets and queries are read block by block, in memory that does not grow with
+    the rows, and give the same preparer for every cut into files; beyond 32,768 different values of
+    a column, quartiles and counts of its levels have an error below 0.04 % of the rows, and words
+    of texts are learned from 100,000 rows. ``prepared_rows`` gives features of such tables.
 
     Examples
     --------
@@ -148,8 +152,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : data frame, Arrow table, Table, path-like or array
-            The table.
+        X : data frame, Arrow table, Table, path-like, array, dataset or query
+            The table. A folder, a pattern such as ``"big/*.parquet"``, a list of files, a
+            ``pyarrow`` dataset, a polars LazyFrame or a DuckDB relation may be larger than memory.
         y : None
             Not used.
 
@@ -174,17 +179,18 @@ class TablePreparer(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : data frame, Arrow table, Table, path-like or array
+        X : data frame, Arrow table, Table, path-like, array, dataset or query
             The table.
 
         Returns
         -------
         ndarray of shape (n_rows, n_features_out)
-            The features.
+            The features, all in memory; ``prepared_rows`` gives them block by block.
         """
         check_is_fitted(self, "plan_")
         if in_parts(X):
-            rows: Array = prepared_rows(X, self).to_memory()
+            parts = [part for part in as_parts(X) if part.n_rows]
+            rows: Array = rows_of(parts, self).to_memory()
             return rows
         source = self._source(X, reset=False)
         columns = list(self._typed(source))

@@ -74,7 +74,7 @@ class Numbered:
 
     @cached_property
     def sample(self) -> FloatArray:
-        """Numbers of :func:`sampled_every` so many rows."""
+        """Numbers of some rows, evenly spread."""
         some = self.values[:: sampled_every(len(self.values))]
         return some[~np.isnan(some)]
 
@@ -345,7 +345,7 @@ def sampled_every(n_rows: int) -> int:
 
 
 def names_rows_at(n_rows: int) -> IntArray:
-    """Rows whose texts show whether those of so many rows differ; none of few."""
+    """Positions of rows whose texts show whether most of them differ; none of few rows."""
     if n_rows < MANY_ROWS:
         return NONE
     return np.linspace(0, n_rows - 1, MANY_ROWS // 2).astype(np.int64)

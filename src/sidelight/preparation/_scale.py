@@ -10,7 +10,7 @@ import numpy as np
 
 from sidelight._typing import FloatArray
 from sidelight.preparation.streams._forest import summarize
-from sidelight.preparation.streams._moments import Moments
+from sidelight.preparation.streams._moments import NumberMoments
 
 QUARTILES = (0.25, 0.5, 0.75)
 #: Distance of the quartiles of a normal distribution of variance 1.
@@ -25,7 +25,7 @@ class Spread:
     ----------
     low, unit : float
         The smallest number, and the distance from it to the largest one; 1 if all are the same.
-    moments : Moments
+    moments : NumberMoments
         Those of the numbers x as (x - low) / unit: squares of very large, very small or distant
         ones are not exact.
     quartiles : sequence of float
@@ -34,14 +34,14 @@ class Spread:
 
     low: float
     unit: float
-    moments: Moments
+    moments: NumberMoments
     quartiles: Sequence[float] = ()
 
     @classmethod
     def of(cls, values: FloatArray, extent: tuple[float, float], scale: Scale) -> Self:
         """Spread of numbers in memory, of which the smallest and the largest are known."""
         low, unit = base_of(extent)
-        moments = summarize(lambda rows: Moments.of((values[rows] - low) / unit), len(values))
+        moments = summarize(lambda rows: NumberMoments.of((values[rows] - low) / unit), len(values))
         quartiles = np.nanquantile(values, QUARTILES).tolist() if scale.by_quartiles else ()
         return cls(low, unit, moments, quartiles)
 

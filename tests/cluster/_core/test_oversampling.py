@@ -15,13 +15,59 @@ from tests.engine.processes import cut
 from sidelight import Constraints
 from sidelight._kernels.cluster.oversampling import uniforms
 from sidelight.cluster import KMeans, PCKMeans, SeededKMeans, SphericalKMeans
-from sidelight.cluster._core import _starts
 from sidelight.cluster._core._distances import labeled_distances, nearest_centers
 from sidelight.cluster._core._oversampling import CandidateRounds, _draw_candidates, kmeans_parallel
 from sidelight.cluster._core._seeding import kmeans_plusplus
 from sidelight.engine import _memory, as_rows, threads
 from sidelight.engine.partitioned._local import LocalEngine
 from sidelight.engine.partitioned._rows import PartitionedRows
+
+
+def test_fits_from_it_are_as_good_as_from_one_row_after_the_other() -> None:
+    X, _ = make_blobs(3000, n_features=4, centers=30, cluster_std=0.6, random_state=2)
+    ours, theirs = (
+        np.mean(
+            [
+                KMeans(30, init=init, n_init=1, random_state=seed).fit(X).objective_
+                for seed in range(10)
+            ]
+        )
+        for init in ("k-means||", "k-means++")
+    )
+    assert ours < 1.02 * theirs
+
+
+@pytest.mark.filterwarnings("ignore::sidelight.exceptions.UnusedKnowledge")
+def test_very_many_rows_start_by_it_unless_another_start_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y = make_blobs(300, centers=5, random_state=1)
+    known = Constraints.from_labels(np.where(np.arange(300) < 4, y, -1))
+
+    def starts(cls: Any, **setting: Any) -> np.ndarray:
+        model = cls(8, n_init=1, max_iter=1, random_state=3, **setting)
+        centers: np.ndarray = model.fit(X, constraints=known).cluster_centers_
+        return centers
+
+    for cls in (KMeans, SphericalKMeans, SeededKMeans, PCKMeans):
+        few = starts(cls)
+        monkeypatch.setattr("sidelight.cluster._core._starts.MANY_ROWS", 300)
+        many = starts(cls)
+        assert not np.array_equal(few, many)
+        if cls is not PCKMeans:  # whose automatic choice begins with known rows
+            np.testing.assert_array_equal(few, starts(cls, init="k-means++"))
+            np.testing.assert_array_equal(many, starts(cls, init="k-means||"))
+        monkeypatch.undo()
+
+
+def test_directions_start_on_the_sphere() -> None:
+    X = np.random.default_rng(0).normal(size=(200, 4))
+    rows, _ = SphericalKMeans(5)._validate_fit(X, None, None)
+    centers = SphericalKMeans(5, init="k-means||")._start(rows, np.random.RandomState(0), None)
+    np.testing.assert_allclose(np.linalg.norm(centers, axis=1), 1)
+
+
+# --- what it is made of ---
 
 
 def state(seed: int) -> np.random.RandomState:
@@ -38,12 +84,6 @@ def test_as_good_a_start_as_one_row_after_the_other() -> None:
     many = [cost(X, kmeans_parallel(as_rows(X), 30, state(seed))) for seed in range(10)]
     greedy = [cost(X, kmeans_plusplus(as_rows(X), 30, state(seed))) for seed in range(10)]
     assert np.mean(many) < np.mean(greedy)
-    fits = {
-        init: [KMeans(30, init=init, n_init=1, random_state=seed).fit(X) for seed in range(10)]
-        for init in ("k-means||", "k-means++")
-    }
-    ours, theirs = (np.mean([fit.objective_ for fit in found]) for found in fits.values())
-    assert ours < 1.02 * theirs
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
@@ -119,39 +159,6 @@ def test_given_centers_come_first_and_stay() -> None:
         assert sorted(np.round(centers[1:].max(axis=1)).tolist()) == [9, 9]
     many = np.arange(8.0).reshape(4, 2)
     np.testing.assert_array_equal(kmeans_parallel(as_rows(X), 3, state(0), given=many), many[:3])
-
-
-# ------------------------------------------------------------------ who takes it
-
-
-@pytest.mark.filterwarnings("ignore::sidelight.exceptions.UnusedKnowledge")
-def test_very_many_rows_start_by_it_unless_another_start_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    X, y = make_blobs(300, centers=5, random_state=1)
-    known = Constraints.from_labels(np.where(np.arange(300) < 4, y, -1))
-
-    def starts(cls: Any, **setting: Any) -> np.ndarray:
-        model = cls(8, n_init=1, max_iter=1, random_state=3, **setting)
-        centers: np.ndarray = model.fit(X, constraints=known).cluster_centers_
-        return centers
-
-    for cls in (KMeans, SphericalKMeans, SeededKMeans, PCKMeans):
-        few = starts(cls)
-        monkeypatch.setattr(_starts, "MANY_ROWS", 300)
-        many = starts(cls)
-        assert not np.array_equal(few, many)
-        if cls is not PCKMeans:  # whose automatic choice begins with known rows
-            np.testing.assert_array_equal(few, starts(cls, init="k-means++"))
-            np.testing.assert_array_equal(many, starts(cls, init="k-means||"))
-        monkeypatch.undo()
-
-
-def test_directions_start_on_the_sphere() -> None:
-    X = np.random.default_rng(0).normal(size=(200, 4))
-    rows, _ = SphericalKMeans(5)._validate_fit(X, None, None)
-    centers = SphericalKMeans(5, init="k-means||")._start(rows, state(0), None)
-    np.testing.assert_allclose(np.linalg.norm(centers, axis=1), 1)
 
 
 # ------------------------------------------------------------------ a round

@@ -47,7 +47,7 @@ class Workers:
     def ready(self) -> Any:
         """Return the client, once both workers are there: those that were killed start again."""
         try:
-            self.client.wait_for_workers(2, timeout=20)
+            self.client.wait_for_workers(2, timeout=4)
         except TimeoutError:  # one that is killed while it starts is not started again
             self.close()
             self._start()

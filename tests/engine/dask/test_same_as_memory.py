@@ -114,9 +114,9 @@ class Killing(DaskEngine):
 
 
 KILLED = [
-    KMeans(3, init=X[:3], tol=0),
-    PCKMeans(3, init=X[:3], tol=0),
-    MPCKMeans(3, init=X[:3], max_iter=4),
+    KMeans(3, init=X[:3], tol=0, random_state=0),
+    PCKMeans(3, init=X[:3], tol=0, random_state=0),
+    MPCKMeans(3, init=X[:3], max_iter=4, random_state=0),
     GaussianMixture(3, random_state=0, n_init=1, max_iter=3),
 ]
 

@@ -30,7 +30,7 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from sidelight._fit.alternation import alternate
-from sidelight._fit.buffers import Buffers, NewArrays, buffers
+from sidelight._fit.buffers import NEW_ARRAYS, Buffers, NewArrays, buffers
 from sidelight._fit.tiles import EqualWeights, OnesExcept
 from sidelight._kernels.mixture.responsibilities import (
     add_sparse_sums,
@@ -40,8 +40,9 @@ from sidelight._kernels.mixture.responsibilities import (
 from sidelight._typing import Array
 from sidelight.engine import RowSource, as_rows
 
-#: Statistics of a tile of rows should stay in the cache between the two products.
-TILE_BYTES = 2**19
+#: Statistics of a tile of rows should stay in the cache between the two products; of 16 features
+#: and 10 components, tiles a quarter of this size took 13 % longer, and twice the size 5 % less.
+TILE_BYTES = 2**20
 
 #: A mixing weight never falls below this, so that its logarithm is a number.
 MIN_WEIGHT = 1e-300
@@ -94,7 +95,7 @@ class InBuffers:
     """Components that can work in buffers of a thread, and factor their matrices beforehand."""
 
     #: Where features, densities and statistics are written.
-    memory: ClassVar[Buffers | NewArrays] = NewArrays()
+    memory: ClassVar[Buffers | NewArrays] = NEW_ARRAYS
 
     def in_buffers(self, memory: Buffers) -> Self:
         """Return the same components, whose results are written over by the next ones."""
@@ -166,7 +167,12 @@ class ExponentialFamily(InBuffers, ABC):
             add_sparse_sums(features.data, features.indices, features.indptr, resp, sums)
         else:
             np.matmul(features.T, resp, out=sums)
-        return resp.sum(axis=0), sums.T
+        return column_sums(resp), sums.T
+
+
+def column_sums(resp: Array) -> Array:
+    """Sums of responsibilities, by a product: NumPy adds up columns one number after the other."""
+    return np.asarray(np.ones(len(resp)) @ resp)
 
 
 def products(features: Any, eta: Array, out: Array) -> Array:

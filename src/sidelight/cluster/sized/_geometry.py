@@ -20,6 +20,7 @@ from sidelight.cluster._core._distances import (
     dense_rows,
     farthest_rows,
     is_far,
+    labeled_distances,
     sparse_norms,
     squared_center_distances,
 )
@@ -51,6 +52,9 @@ class SizedGeometry(Protocol):
 
     def distances(self, points: Array) -> Array:
         """Return the cost of every row at every point, without the weights."""
+
+    def labeled_distances(self, points: Array, labels: Array) -> Array:
+        """Return the cost of every row at the point of its label, without the weights."""
 
 
 class _Geometry:
@@ -165,6 +169,10 @@ class Squares(_Geometry):
 
         return self.source.map_reduce(measure)[1][0]
 
+    def labeled_distances(self, points: Array, labels: Array) -> Array:
+        """Return squared distances of rows to the points of their labels."""
+        return labeled_distances(self.source, points, labels)
+
 
 class Manhattan(_Geometry):
     """Distances in the 1-norm and lower medians."""
@@ -183,6 +191,10 @@ class Manhattan(_Geometry):
             return (), (out,)
 
         return self.source.map_reduce(measure, aligned=(self._weights,))[1][0]
+
+    def labeled_distances(self, points: Array, labels: Array) -> Array:
+        """Return distances in the 1-norm of rows to the points of their labels."""
+        return self.distances(points)[np.arange(len(labels)), labels]
 
     def statistics(self, centers: Array, labels: Array, costs: Array) -> tuple[float, Statistics]:
         """Add up the distances; medians need no sums."""
@@ -233,14 +245,18 @@ def _measure_manhattan(block: Any, points: Array, out: Array) -> None:
 
 
 def reseed_empty(
-    geometry: SizedGeometry, centers: Array, labels: Array, outlier_cost: float | None
+    geometry: SizedGeometry,
+    centers: Array,
+    labels: Array,
+    counts: Array,
+    outlier_cost: float | None,
 ) -> Array:
-    """Return the centers with a row far from all of them for every empty cluster."""
-    sizes = np.bincount(labels[labels >= 0], minlength=len(centers))
-    empty = np.flatnonzero(sizes == 0)
+    """Return the centers with a row far from all of them for every cluster without rows."""
+    empty = np.flatnonzero(counts == 0)
     if len(empty) == 0:
         return centers
-    costs = geometry.distances(centers)[np.arange(len(labels)), np.maximum(labels, 0)]
+    labels = np.asarray(labels)
+    costs = np.array(geometry.labeled_distances(centers, np.maximum(labels, 0)))
     if outlier_cost is not None:
         costs[labels < 0] = outlier_cost
     if geometry.weights is not None:

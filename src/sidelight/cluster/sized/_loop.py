@@ -9,6 +9,7 @@ when the objective does not fall any more.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -39,6 +40,47 @@ class Assigned:
     labels: Array
     solution: SizedAssignment
     calm: bool
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """The cheapest labels at some centers, and what follows from them.
+
+    Attributes
+    ----------
+    labels : ndarray of int32, shape (n,)
+        Cluster of every row, -1 where it is left out.
+    solution : SizedAssignment
+        The assignment, with the prices of the clusters.
+    inertia : float
+        Cost of the rows in clusters.
+    left_out : float
+        Weight of the rows that are left out.
+    counts : ndarray of int, shape (k,)
+        Number of rows of every cluster.
+    n_changed : int
+        Number of labels that differ from those before.
+    statistics : object
+        Sums for the next centers.
+    memory : object
+        What makes the next assignment faster.
+    """
+
+    labels: Array
+    solution: SizedAssignment
+    inertia: float
+    left_out: float
+    counts: Array
+    n_changed: int
+    statistics: Statistics
+    memory: Any
+
+
+class Assigner(Protocol):
+    """Finds the cheapest labels at centers."""
+
+    def assign(self, centers: Array, before: Evaluated | None = None) -> Evaluated:
+        """Return the cheapest labels; ``before`` are those of an iteration before."""
 
 
 class SizedItems:
@@ -125,32 +167,69 @@ class SizedItems:
         return replace(last, prices=prices), not worth_it  # centers move less and less
 
 
+class TableAssigner:
+    """Assigns by a table of all costs, rows times clusters.
+
+    Parameters
+    ----------
+    geometry : SizedGeometry
+        Costs of the rows.
+    items : SizedItems
+        What is assigned.
+    outlier_cost : float or None
+        Cost of leaving a row out.
+    """
+
+    def __init__(
+        self, geometry: SizedGeometry, items: SizedItems, outlier_cost: float | None
+    ) -> None:
+        self._geometry, self._items, self._outlier_cost = geometry, items, outlier_cost
+
+    def assign(self, centers: Array, before: Evaluated | None = None) -> Evaluated:
+        """Return the cheapest labels; ``before`` are those of an iteration before."""
+        geometry = self._geometry
+        costs = geometry.costs(centers, self._outlier_cost)
+        assigned = self._items.assign(costs, None if before is None else before.memory)
+        labels = assigned.labels
+        inertia, statistics = geometry.statistics(centers, labels, costs)
+        out = labels < 0
+        return Evaluated(
+            labels=labels,
+            solution=assigned.solution,
+            inertia=inertia,
+            left_out=float(out.sum() if geometry.weights is None else geometry.weights[out].sum()),
+            counts=np.bincount(labels[~out], minlength=len(centers)),
+            n_changed=int(np.count_nonzero(labels != (-2 if before is None else before.labels))),
+            statistics=statistics,
+            memory=assigned,
+        )
+
+
 @dataclass(frozen=True)
 class _Evaluation:
-    """Centers with the cheapest labels, and sums for the next centers."""
+    """Centers with the cheapest labels."""
 
     parameters: Array
-    assigned: Assigned
-    inertia: float
+    found: Evaluated
     penalty: float
-    statistics: Statistics
 
     @property
     def objective(self) -> float:
-        return self.inertia + self.penalty
+        return self.found.inertia + self.penalty
 
 
 @dataclass(frozen=True)
 class SizedResult(LloydResult):
-    """Final state of the loop, and its last assignment."""
+    """Final state of the loop, with its last assignment and the number of rows by cluster."""
 
     assignment: SizedAssignment
+    counts: Array
 
 
 def sized_lloyd(
     geometry: SizedGeometry,
     centers: Array,
-    items: SizedItems,
+    assigner: Assigner,
     *,
     outlier_cost: float | None,
     max_iter: int,
@@ -164,28 +243,21 @@ def sized_lloyd(
     """
 
     def evaluate(centers: Array, before: _Evaluation | None) -> _Evaluation:
-        costs = geometry.costs(centers, outlier_cost)
-        assigned = items.assign(costs, None if before is None else before.assigned)
-        inertia, statistics = geometry.statistics(centers, assigned.labels, costs)
-        penalty = 0.0
-        if outlier_cost is not None:
-            out, weights = assigned.labels < 0, geometry.weights
-            penalty = outlier_cost * float(out.sum() if weights is None else weights[out].sum())
-        return _Evaluation(centers, assigned, inertia, penalty, statistics)
+        found = assigner.assign(centers, None if before is None else before.found)
+        return _Evaluation(centers, found, (outlier_cost or 0.0) * found.left_out)
 
     def update(now: _Evaluation) -> Array:
-        labels = now.assigned.labels
-        moved = geometry.update(now.parameters, labels, now.statistics)
-        return reseed_empty(geometry, moved, labels, outlier_cost)
+        found = now.found
+        moved = geometry.update(now.parameters, found.labels, found.statistics)
+        return reseed_empty(geometry, moved, found.labels, found.counts, outlier_cost)
 
     def stop(before: _Evaluation, now: _Evaluation, history: list[float]) -> bool:
-        same = np.array_equal(now.assigned.labels, before.assigned.labels)
-        return same or now.objective == before.objective
+        return now.found.n_changed == 0 or now.objective == before.objective
 
     def stands_still(old: Array, new: Array) -> bool:
         return float(np.sum((new - old).astype(np.float64) ** 2)) <= largest_move
 
-    found = alternate(
+    end = alternate(
         np.ascontiguousarray(centers, dtype=geometry.source.dtype),
         evaluate,
         update,
@@ -196,15 +268,16 @@ def sized_lloyd(
         description=description,
         verbose=verbose,
     )
-    last = found.last
+    last = end.last.found
     return SizedResult(
-        centers=last.parameters,
-        labels=last.assigned.labels,
+        centers=end.last.parameters,
+        labels=last.labels,
         inertia=last.inertia,
-        penalty=last.penalty,
-        history=found.history,
-        n_iter=found.n_iter,
-        converged=found.converged,
-        interrupted=found.interrupted,
-        assignment=last.assigned.solution,
+        penalty=end.last.penalty,
+        history=end.history,
+        n_iter=end.n_iter,
+        converged=end.converged,
+        interrupted=end.interrupted,
+        assignment=last.solution,
+        counts=last.counts,
     )

@@ -13,12 +13,22 @@ from sidelight._fit.moments import moments
 from sidelight._fit.parameters import ArrayLike, FiniteNonNegative, Positive, estimator
 from sidelight._typing import Array
 from sidelight.cluster._core._lloyd import _KMeansBase
-from sidelight.cluster.sized._geometry import Manhattan, Squares
-from sidelight.cluster.sized._loop import SizedItems, SizedResult, sized_lloyd
+from sidelight.cluster.sized._geometry import Manhattan, SizedGeometry, Squares
+from sidelight.cluster.sized._loop import (
+    Assigner,
+    SizedItems,
+    SizedResult,
+    TableAssigner,
+    sized_lloyd,
+)
+from sidelight.cluster.sized._streamed import StreamedAssigner
 from sidelight.constraints import Closure, Constraints, SizeBounds
 from sidelight.engine import RowSource
 from sidelight.exceptions import SidelightError
 from sidelight.tags import MethodTags
+
+#: Costs, rows times clusters, from which rows in memory are assigned in passes, too.
+LARGE_TABLE = 100_000_000
 
 SIZED_PARAMETERS = {
     "min_size": "Smallest size, for all clusters or as an array one for each. A fraction between 0 "
@@ -65,7 +75,7 @@ class _SizeConstrained(_KMeansBase):
             knowledge=("sizes", "must-link", "cannot-link", "labels", "groups"),
             enforcement="hard",
             source="Bradley, Bennett, Demiriz 2000; Constrained Clustering 9.2-9.6",
-            complexity="O(n k d) and the assignment per iteration, O(n k) memory",
+            complexity="O(n k d) and the assignment per iteration; memory O(n k), O(n) if large",
         )
 
     def fit(
@@ -113,14 +123,14 @@ class _SizeConstrained(_KMeansBase):
         bounds = self._bounds(self.min_size, self.max_size, sizes, source.n_rows)
         _check_links(known, closure, sizes, bounds[1])
         geometry = self._geometry(source, weights)
-        items = self._items(*bounds, sizes, closure, source.n_rows)
+        assigner = self._assigner(geometry, *bounds, sizes, closure)
         largest_move = self.tol * moments(source, weights).mean_variance if self.tol > 0 else 0.0
 
         def run(number: int, random_state: np.random.RandomState) -> SizedResult:
             return sized_lloyd(
                 geometry,
                 self._start(source, random_state, weights),
-                items,
+                assigner,
                 outlier_cost=self.outlier_cost,
                 max_iter=self.max_iter,
                 largest_move=largest_move,
@@ -129,9 +139,10 @@ class _SizeConstrained(_KMeansBase):
             )
 
         best = self._best_restart(self._n_starts, run, source)
-        inside = best.labels >= 0
-        inside_sizes = None if sizes is None else sizes[inside]
-        self._sizes = np.bincount(best.labels[inside], inside_sizes, minlength=self.n_clusters)
+        self._sizes = best.counts
+        if sizes is not None:
+            inside = best.labels >= 0
+            self._sizes = np.bincount(best.labels[inside], sizes[inside], self.n_clusters)
         self.size_bounds_ = np.column_stack(bounds)
         gap = best.assignment.cost - best.assignment.bound
         self.assignment_gap_ = 0.0 if best.assignment.optimal else gap / best.objective
@@ -170,10 +181,9 @@ class _SizeConstrained(_KMeansBase):
             min_size, max_size = self.min_size, self.max_size
         sizes = _row_sizes(None, weights, source)
         bounds = self._bounds(min_size, max_size, sizes, source.n_rows)
-        items = self._items(*bounds, sizes, None, source.n_rows)
         centers = self.cluster_centers_.astype(source.dtype, copy=False)
-        costs = self._geometry(source, weights).costs(centers, self.outlier_cost)
-        return items.assign(costs).labels
+        assigner = self._assigner(self._geometry(source, weights), *bounds, sizes, None)
+        return assigner.assign(centers).labels
 
     def _bounds(
         self, min_size: Any, max_size: Any, sizes: Array | None, n_rows: int
@@ -186,17 +196,35 @@ class _SizeConstrained(_KMeansBase):
             others_take=self.outlier_cost is not None,
         )
 
-    def _items(
+    def _assigner(
         self,
+        geometry: SizedGeometry,
         lower: Array,
         upper: Array,
         sizes: Array | None,
         closure: Closure | None,
-        n_rows: int,
-    ) -> SizedItems:
-        if np.all(lower <= 0) and np.all(upper >= (n_rows if sizes is None else sizes.sum())):
-            sizes, upper = None, np.full(len(upper), float(n_rows))
-        return SizedItems(
+    ) -> Assigner:
+        """Return what assigns the rows: in passes where a table of costs would be large."""
+        source = geometry.source
+        total = source.n_rows if sizes is None else sizes.sum()
+        if np.all(lower <= 0) and np.all(upper >= total):
+            sizes, upper = None, np.full(len(upper), float(source.n_rows))
+        linked = closure is not None and len(closure.constrained_components()) > 0
+        plain = sizes is None and not linked
+        elsewhere = source.max_parallel is not None
+        large = source.n_rows * len(lower) >= LARGE_TABLE
+        if isinstance(geometry, Squares) and (elsewhere or (plain and large)):
+            return StreamedAssigner(
+                source,
+                geometry.weights,
+                sizes,
+                lower,
+                upper,
+                closure,
+                outlier_cost=self.outlier_cost,
+                time_limit=self.time_limit,
+            )
+        items = SizedItems(
             lower,
             upper,
             sizes,
@@ -204,6 +232,7 @@ class _SizeConstrained(_KMeansBase):
             leaves_out=self.outlier_cost is not None,
             time_limit=self.time_limit,
         )
+        return TableAssigner(geometry, items, self.outlier_cost)
 
 
 @estimator
@@ -242,8 +271,12 @@ class SizeConstrainedKMeans(_SizeConstrained):
     Notes
     -----
     Basu, Davidson, Wagstaff (eds.), Constrained Clustering, sections 9.2, 9.3 and 9.6; Bradley,
-    Bennett, Demiriz (2000). The assignment takes one array of costs, ``n_samples × n_clusters``
-    numbers in the precision of the rows.
+    Bennett, Demiriz (2000). Few rows in memory are assigned by an array of costs, ``n_samples ×
+    n_clusters`` numbers in the precision of the rows. Rows on disk or in partitions are assigned in
+    two or three passes per iteration, with a label for each and no such array, and so are rows in
+    memory from 100,000,000 costs on where they count alike and no constraints are given: rows go
+    where cost plus price is least, and only those that a small change of the prices could move are
+    listed with their costs. The result is the same.
 
     Rows that count alike are assigned exactly, however many. Weights, ``row_sizes`` and must-links
     make items that count differently and must not be split, which is a knapsack; cannot-links make
@@ -315,6 +348,7 @@ class SizeConstrainedKMedians(_SizeConstrained):
             super().__sidelight_tags__(),
             summary="k-medians (1-norm) with bounds on the sizes of clusters, assigned exactly",
             source="Bradley, Bennett, Demiriz 2000; Constrained Clustering 9.2, 9.4",
+            complexity="O(n k d) and the assignment per iteration, O(n k) memory",
             out_of_core=False,
         )
 

@@ -14,7 +14,7 @@ from sidelight.cluster.kmeans._kmeans import KMeans
 from sidelight.cluster.spectral._base import NO_PLACE, nearest
 from sidelight.cluster.spectral._labels import unit_rows
 from sidelight.cluster.spectral._nystroem import Landmarks
-from sidelight.engine import Maximum, RowSource
+from sidelight.engine import Maximum, RowSource, as_rows
 
 
 class PlaceLabels:
@@ -29,7 +29,7 @@ class PlaceLabels:
 
 
 class PlacedRows(RowView):
-    """Places of rows that were found by a pass, brought to length 1."""
+    """Places of length 1 of rows in partitions, which a pass has left beside them."""
 
     def __init__(self, source: RowSource, embedding: Array) -> None:
         super().__init__(source, _unit_places, (embedding,))
@@ -48,6 +48,9 @@ def label_places(
 
     Rows without a place have no weight, and go to the center that is nearest to nowhere.
     """
+    # Places that are here need no pass over the rows themselves.
+    here = isinstance(embedding, np.ndarray)
+    places = as_rows(unit_rows(embedding)) if here else PlacedRows(source, embedding)
     (longest,), _ = source.map_reduce(_largest_length, aligned=(embedding,))
     (n_lost,), (weight,) = source.map_reduce(_Placed(float(longest)), aligned=(embedding,))
     n_placed = source.n_rows - int(n_lost)
@@ -56,7 +59,7 @@ def label_places(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # given in the end, for the rows
         model = KMeans(min(k, n_placed), n_init=n_init, random_state=rng).fit(
-            PlacedRows(source, embedding), sample_weight=weight if n_lost else None
+            places, sample_weight=weight if n_lost else None
         )
     return model.labels_, model.cluster_centers_
 

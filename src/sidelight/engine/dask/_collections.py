@@ -10,7 +10,7 @@ import numpy as np
 from sidelight.engine._memory import ArrayRows
 from sidelight.engine._pieces import pieces_of
 from sidelight.engine._source import RowSource, floating_dtype
-from sidelight.engine.dask._engine import Collection, DaskEngine, Files
+from sidelight.engine.dask._engine import Collection, DaskEngine, FilePartitions
 from sidelight.engine.partitioned._rows import PartitionedRows
 from sidelight.exceptions import SidelightError
 from sidelight.io.inner import sounds_like_ids
@@ -60,7 +60,7 @@ def rows_of_files(source: RowSource, client: Client | None = None) -> RowSource:
         except ValueError:
             return source
     pieces, names = pieces_of(source)
-    return PartitionedRows(DaskEngine(Files(pieces, names), client), ids=source.ids)
+    return PartitionedRows(DaskEngine(FilePartitions(pieces, names), client), ids=source.ids)
 
 
 def _partitions_of_array(X: Any) -> Collection:

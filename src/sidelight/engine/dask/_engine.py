@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 import warnings
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 #: Seconds to wait for a worker where all are gone: a lost one is usually started again.
 MAX_WAIT = 60
 
+#: Seconds for which it counts as known which worker holds what. Asking the scheduler takes as long
+#: as half of a short pass. A worker that is lost meanwhile costs nothing more: its tasks may run
+#: elsewhere.
+RECENT = 0.1
+
 #: Partitions are kept in the memory of the workers up to this share of it.
 KEPT_SHARE = 0.6
 
@@ -30,7 +36,7 @@ KEPT_SHARE = 0.6
 Pack = Callable[[list[int]], bytes]
 
 
-class Places(ABC):
+class PartitionPlaces(ABC):
     """Where partitions come from, and how a task gets them.
 
     Attributes
@@ -55,7 +61,7 @@ class Places(ABC):
         """Start the work of a pass on partitions of a worker."""
 
 
-class Files(Places):
+class FilePartitions(PartitionPlaces):
     """Partitions that every worker opens by itself: files that all of them reach.
 
     Parameters
@@ -76,7 +82,7 @@ class Files(Places):
         return [client.submit(answer, here, pack(numbers), **options)]
 
 
-class Collection(Places):
+class Collection(PartitionPlaces):
     """Partitions of a Dask collection.
 
     They are kept on the workers as futures of its graph, so that what is lost with a worker is
@@ -178,21 +184,23 @@ class DaskEngine(Engine):
     """Partitions on a Dask cluster.
 
     All partitions of a worker are one task of a pass, so that scheduling costs the same for a few
-    large partitions and for many. Before each pass it is read anew which worker holds what. A task
-    prefers its worker and may run elsewhere: a worker that is lost costs its part of a pass.
+    large partitions and for many. Before a pass it is read anew which worker holds what, unless it
+    was a moment ago and all went as planned since. A task prefers its worker and may run elsewhere:
+    a worker that is lost costs its part of a pass.
 
     Parameters
     ----------
-    places : Places
+    places : PartitionPlaces
         The partitions.
     client : distributed.Client, default=None
         The cluster; by default the client that is active, or that of the task this runs in.
     """
 
-    def __init__(self, places: Places, client: Client | None = None) -> None:
+    def __init__(self, places: PartitionPlaces, client: Client | None = None) -> None:
         self._places = places
         self._client = active_client() if client is None else client
         self._before: dict[int, str] = {}
+        self._seen: tuple[float, dict[int, Sequence[str]], list[str]] | None = None
         self._lost: Counter[str] = Counter()
 
     def partitions(self) -> Sequence[str]:
@@ -255,10 +263,10 @@ class DaskEngine(Engine):
         def pack(numbers: list[int]) -> bytes:
             return dumps((work, {number: orders[number] for number in numbers}))
 
-        holders = self._places.holders(self._client)
+        holders, workers = self._holders_and_workers()
         groups = group_by_worker(
             {number: holders[number] for number in orders},
-            self._workers(),
+            workers,
             self._before,
             {number: float(self.sizes.get(number, 1)) for number in orders},
         )
@@ -273,6 +281,13 @@ class DaskEngine(Engine):
             with _large_messages_are_meant():
                 for future in self._places.submit(self._client, numbers, pack, options):
                     yield future, worker
+
+    def _holders_and_workers(self) -> tuple[dict[int, Sequence[str]], list[str]]:
+        """Return which workers hold each partition, and all workers, as they were last seen."""
+        now = time.monotonic()
+        if self._seen is None or now - self._seen[0] > RECENT:
+            self._seen = now, self._places.holders(self._client), self._workers()
+        return self._seen[1:]
 
     def _workers(self) -> list[str]:
         """Return the workers, once there are some."""
@@ -290,8 +305,10 @@ class DaskEngine(Engine):
 
     def _note(self, address: str, asked: str, numbers: list[int]) -> None:
         """Note which partitions were done where; and what was done again for a lost worker."""
-        if address != asked and asked not in self._client.nthreads():
-            self._lost[asked] += len(numbers)
+        if address != asked:
+            self._seen = None
+            if asked not in self._client.nthreads():
+                self._lost[asked] += len(numbers)
         self._before |= dict.fromkeys(numbers, address)
 
 

@@ -16,7 +16,7 @@ from sidelight.engine.partitioned._orders import (
     Filled,
     Left,
     Missing,
-    Order,
+    PartitionOrder,
     Pass,
     Piece,
     Restorable,
@@ -65,14 +65,14 @@ class _IsMissing(Exception):
     """Values are gone, and the order does not say how to make them again."""
 
 
-def carry_out(partition: Any, order: Order) -> Done | Missing:
+def carry_out(partition: Any, order: PartitionOrder) -> Done | Missing:
     """Do what an order says with a partition.
 
     Parameters
     ----------
     partition : object
         The rows: anything that :func:`~sidelight.engine.as_rows` takes.
-    order : Order
+    order : PartitionOrder
         What to do.
     """
     try:
@@ -84,7 +84,7 @@ def carry_out(partition: Any, order: Order) -> Done | Missing:
         return Missing(order.number)
 
 
-def fill_part(partition: Any, order: Order, path: str) -> None:
+def fill_part(partition: Any, order: PartitionOrder, path: str) -> None:
     """Write row values of a partition into a ``.npy`` file."""
     np.save(path, _Beside(partition, order).values())
 
@@ -97,7 +97,7 @@ def take_rows(partition: Any, positions: IntArray) -> Any:
 class _Beside:
     """A partition with its row values."""
 
-    def __init__(self, partition: Any, order: Order) -> None:
+    def __init__(self, partition: Any, order: PartitionOrder) -> None:
         self._order = order
         for table in order.closed:
             kept.forget(table)

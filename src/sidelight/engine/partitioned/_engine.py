@@ -20,6 +20,12 @@ class Loss(NamedTuple):
         Its name.
     n_partitions : int
         Number of its partitions that were done again elsewhere.
+
+    Examples
+    --------
+    >>> from sidelight.engine import Loss
+    >>> Loss("tcp://10.0.0.7:41203", 3).n_partitions
+    3
     """
 
     worker: str
@@ -39,6 +45,28 @@ class Engine(ABC):
     ----------
     sizes : mapping of int to int
         Number of rows of each partition, once they have been looked at.
+
+    Examples
+    --------
+    Partitions that are loaded when it is their turn, one after the other:
+
+    >>> import numpy as np
+    >>> from sidelight.cluster import KMeans
+    >>> from sidelight.engine import Engine, PartitionedRows
+    >>> class Loaded(Engine):
+    ...     def __init__(self, loaders):
+    ...         self.loaders = loaders
+    ...
+    ...     def partitions(self):
+    ...         return [f"part {number}" for number in range(len(self.loaders))]
+    ...
+    ...     def map_in_order(self, work, orders):
+    ...         for number in sorted(orders):
+    ...             yield number, work(self.loaders[number](), orders[number])
+    >>> engine = Loaded([lambda: np.array([[0.0], [0.1]]), lambda: np.array([[5.0], [5.1]])])
+    >>> model = KMeans(2, random_state=0).fit(PartitionedRows(engine))
+    >>> model.cluster_sizes_.tolist()
+    [2, 2]
     """
 
     sizes: Mapping[int, int] = MappingProxyType({})

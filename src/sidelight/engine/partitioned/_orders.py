@@ -38,7 +38,7 @@ class Restorable(Protocol):
         """Return the row values of a block; weaker bounds are as good."""
 
 
-class Partial(Protocol):
+class Sliceable(Protocol):
     """Something as long as the table that can be cut without being an array."""
 
     def part(self, start: int, stop: int) -> Any:
@@ -115,7 +115,7 @@ class Pass:
 
 
 @dataclass(frozen=True)
-class Order:
+class PartitionOrder:
     """What is done with one partition: a pass, or row values to fetch.
 
     Attributes

@@ -21,7 +21,7 @@ from sidelight.engine.partitioned._orders import (
     Filled,
     Left,
     Missing,
-    Order,
+    PartitionOrder,
     Pass,
     Piece,
     Sent,
@@ -39,7 +39,7 @@ class OfRows:
 
     Attributes
     ----------
-    record : Record
+    record : PassRecord
         The pass.
     index : int
         Which of its row values.
@@ -47,7 +47,7 @@ class OfRows:
         Positions of rows that hold other values, ascending, and these values.
     """
 
-    record: Record
+    record: PassRecord
     index: int
 
     @property
@@ -57,7 +57,7 @@ class OfRows:
 
 
 @dataclass(frozen=True, eq=False)
-class Record:
+class PassRecord:
     """A pass that has left row values: what it takes to make them again.
 
     Attributes
@@ -97,7 +97,7 @@ _closed: deque[str] = deque(maxlen=64)
 
 
 @dataclass(eq=False)
-class Passes:
+class TablePasses:
     """The passes over a table in partitions, shared by all views of it.
 
     Attributes
@@ -212,10 +212,10 @@ class Passes:
         short: bool = False,
         rows: IntArray | None = None,
         forget: tuple[str, ...] = (),
-    ) -> Order:
+    ) -> PartitionOrder:
         """Return what is done with a partition; ``short`` names what the worker should have."""
         pieces = tuple(self._piece(thing, number, short) for thing in work.aligned)
-        return Order(
+        return PartitionOrder(
             self.table,
             number,
             self.dtype,

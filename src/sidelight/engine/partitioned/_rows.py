@@ -25,7 +25,7 @@ from sidelight.engine.partitioned._facts import Facts, check_alike, look_at
 from sidelight.engine.partitioned._ids import read_ids
 from sidelight.engine.partitioned._journal import Journal
 from sidelight.engine.partitioned._orders import content_key
-from sidelight.engine.partitioned._passes import Passes, Record, Work
+from sidelight.engine.partitioned._passes import PassRecord, TablePasses, Work
 from sidelight.engine.partitioned._values import RowValues
 from sidelight.exceptions import SidelightError
 
@@ -47,6 +47,10 @@ class PartitionedRows(RowSource):
         Where the partitions live.
     ids : ndarray of shape (n_rows,), default=None
         Names of the rows; by default the partitions are asked, when somebody wants to know.
+
+    Examples
+    --------
+    See :class:`Engine`; a Dask collection that is given to ``fit`` becomes such rows by itself.
     """
 
     is_partitioned = True
@@ -57,7 +61,7 @@ class PartitionedRows(RowSource):
             self._ids = ids
         self.engine = engine
         self.max_parallel = max(1, engine.workers)
-        self._passes = Passes(engine, list(engine.partitions()))
+        self._passes = TablePasses(engine, list(engine.partitions()))
         self._missing_allowed = False
         self._journal: Journal | None = None
         engine.persist()
@@ -161,7 +165,7 @@ class PartitionedRows(RowSource):
         again_from = getattr(function, "again_from", None)
         aligned = tuple(self._settled(thing) for thing in aligned)
         needed = aligned if again_from is None else tuple(aligned[i] for i in again_from)
-        record = Record(uuid.uuid4().hex, dumps(function), needed, again_from is not None)
+        record = PassRecord(uuid.uuid4().hex, dumps(function), needed, again_from is not None)
         work = Work(record.key, record.function, aligned)
         totals, kinds = self._recorded(_pass_name(function, aligned), lambda: self._run(work))
         forgotten = self._passes.forgotten

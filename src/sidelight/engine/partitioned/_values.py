@@ -11,7 +11,7 @@ import numpy.typing as npt
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from sidelight._typing import Array, IntArray
-from sidelight.engine.partitioned._passes import OfRows, Record
+from sidelight.engine.partitioned._passes import OfRows, PassRecord
 
 if TYPE_CHECKING:
     from sidelight.engine.partitioned._rows import PartitionedRows
@@ -40,7 +40,7 @@ class RowValues(OfRows, NDArrayOperatorsMixin):
     def __init__(
         self,
         source: PartitionedRows,
-        record: Record,
+        record: PassRecord,
         index: int,
         shape: tuple[int, ...],
         dtype: Any,

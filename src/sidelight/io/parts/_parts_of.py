@@ -9,7 +9,7 @@ from sidelight.exceptions import SidelightError
 from sidelight.io.parts._files import files_of, names_files, part_format
 from sidelight.io.parts._part import ArrowPart, ParquetPart, Part
 from sidelight.io.parts._queries import DATASET, dataset_files, kind_of_query, run_query
-from sidelight.io.parts._text import TextPart
+from sidelight.io.parts._text import CsvPart
 
 
 def is_on_disk(X: Any) -> bool:
@@ -68,4 +68,4 @@ def open_part(path: Path, *, keep_types: bool = False) -> Part:
         raise SidelightError(
             f"{path} has no names of columns: sidelight.engine.open_rows(path) reads its rows."
         )
-    return TextPart(path, keep_types=keep_types)
+    return CsvPart(path, keep_types=keep_types)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 CONVERSION = re.compile(r"In CSV column #(\d+):.*?invalid value '(.*)'")
 
 
-class TextPart(Part):
+class CsvPart(Part):
     """A CSV or TSV file, by the rules of :func:`sidelight.io.read_table` as far as a stream can.
 
     Encoding, delimiter and decimal mark are found as there. Types are those of the first block (a

@@ -107,7 +107,7 @@ class SpellingTally:
         return SpellingTally(n_given, rows, dated)
 
     def is_settled(self, n_rows: int) -> bool:
-        """Whether a column of so many rows, some of them these, holds no numbers and no dates."""
+        """Whether a column with ``n_rows`` rows, these among them, holds no numbers, no dates."""
         if self.rows is None:
             return True
         either = sum(self.rows.values())

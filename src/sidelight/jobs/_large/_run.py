@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sidelight._words import counted, set_by
-from sidelight.engine.inner import RowValues
+from sidelight.engine import RowValues
 from sidelight.explanation import Explanation
 from sidelight.io.inner import files_of, names_files
 from sidelight.jobs._large._labels import fill_labels_of_parts

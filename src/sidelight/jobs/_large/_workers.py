@@ -10,7 +10,7 @@ from typing import Any
 
 from sidelight._words import worded
 from sidelight.engine import RowSource, checkpoint, get_threads, memory
-from sidelight.engine.inner import DaskEngine, Files, check_budget, rows_of_files
+from sidelight.engine.inner import DaskEngine, FilePartitions, check_budget, rows_of_files
 from sidelight.exceptions import InvalidRequest, SidelightError
 from sidelight.io.inner import Part
 
@@ -82,7 +82,7 @@ class Workers:
         """Return the parts as a preparation is fitted to them, by whoever works."""
         if self._client is None:
             return list(parts)
-        return DaskEngine(Files(list(parts), [part.name for part in parts]), self._client)
+        return DaskEngine(FilePartitions(list(parts), [part.name for part in parts]), self._client)
 
     def spread(self, rows: RowSource) -> RowSource:
         """Return the rows as a fit reads them, by whoever works."""

@@ -39,6 +39,7 @@ from sidelight.mixture._core import (
     StartName,
     Statistics,
     WithMeans,
+    column_sums,
     components_of_clusters,
     data_moments,
     normalized_log,
@@ -233,7 +234,7 @@ class GaussianComponents(WithMeans, ExponentialFamily):
             k, d = self.means.shape
             common = features[:, d:].T @ resp.sum(axis=1)
             sums = np.matmul(features[:, :d].T, resp, out=self.memory.array("sums", (d, k)))
-            return resp.sum(axis=0), sums.T, common
+            return column_sums(resp), sums.T, common
         return super().statistics(features, resp)
 
     def m_step(self, statistics: Statistics) -> Self:

@@ -21,7 +21,7 @@ from sidelight._fit.moments import relative_to
 from sidelight._fit.tiles import EqualWeights, tiles
 from sidelight._typing import Array
 from sidelight.engine import RowSource
-from sidelight.mixture._core import InBuffers, Statistics, WithMeans, data_moments
+from sidelight.mixture._core import InBuffers, Statistics, WithMeans, column_sums, data_moments
 from sidelight.mixture.gaussian._components import (
     CANCELLATION,
     MAX_FEATURES,
@@ -260,7 +260,7 @@ class LowRankComponents(WithMeans, InBuffers):
         np.multiply(halves, resp[:, :, None], out=weighted)
         weighted = weighted.reshape(len(halves), k * self.n_factors)
         cross = (features[:, :n_features].T @ weighted).reshape(n_features, k, self.n_factors)
-        return resp.sum(axis=0), sums, np.ascontiguousarray(np.swapaxes(cross, 0, 1))
+        return column_sums(resp), sums, np.ascontiguousarray(np.swapaxes(cross, 0, 1))
 
     def _local_statistics(self, rows: Array, resp: Array) -> Statistics:
         k, n_features = self.means.shape

@@ -169,6 +169,7 @@ def map_joint(parts: Sequence[Any], log_weights: Array, readers: Sequence[Any], 
     Components are those that measure the rows of the tile, which may miss values.
     """
     tables = [table for _, table in readers]
+    families = [reader for reader, _ in readers]  # the tables come block by block
     width = sum(part.n_statistics for part in parts) + len(log_weights)
 
     def work(block: Any, *others: Any) -> tuple[tuple[()], tuple[Array, ...]]:
@@ -176,7 +177,7 @@ def map_joint(parts: Sequence[Any], log_weights: Array, readers: Sequence[Any], 
         pieces = []
         for tile in cache_tiles(width, block, range(block.shape[0])):
             joint = log_weights
-            for part, (reader, _), table in zip(parts, readers, own, strict=True):
+            for part, reader, table in zip(parts, families, own, strict=True):
                 aware = reader.for_rows(part, table[tile])
                 joint = joint + aware.log_density(aware.features(table[tile]))
             pieces.append(finish([table[tile] for table in own], joint))

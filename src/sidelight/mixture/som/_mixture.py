@@ -369,9 +369,11 @@ class SelfOrganizingMixture(MapBase):
         dtype: np.dtype[Any],
         bits: float | None = None,
     ) -> Array:
+        nodes = self._nodes
+
         def finish(tables: list[Any], joint: Array) -> Array:
             resp = softmax(joint, axis=1) if bits is None else temper(joint, bits)
-            return self._nodes.place(resp).astype(dtype)
+            return nodes.place(resp).astype(dtype)
 
         places: Array = map_joint(self._components, self._log_weights, readers, finish)
         return places
@@ -428,7 +430,8 @@ class SelfOrganizingMixture(MapBase):
         """
         check_is_fitted(self)
         rows: Any = self._check_rows(X, reset=False)
-        return self._map_joint(rows, lambda joint: softmax(joint, axis=1).astype(rows.dtype))
+        dtype = rows.dtype
+        return self._map_joint(rows, lambda joint: softmax(joint, axis=1).astype(dtype))
 
     def score_samples(self, X: Any) -> Array:
         """Return the log-density ``log p(x)`` of every row, of the values that it has.

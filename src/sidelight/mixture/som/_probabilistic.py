@@ -192,17 +192,19 @@ class ProbabilisticMap(MapBase):
 
     def _map_density(self, rows: Any, finish: Any) -> Array:
         """Map ``finish`` of winners and responsibilities over the rows."""
+        neighborhood = self._neighborhood
         found: Array = map_joint(
             [self._components],
             np.zeros(self._nodes.n_nodes),
             [(self._part, rows)],
-            lambda tables, joint: finish(*posterior(joint, self._neighborhood)),
+            lambda tables, joint: finish(*posterior(joint, neighborhood)),
         )
         return found
 
     def _transform(self, rows: Any) -> Array:
+        nodes, dtype = self._nodes, rows.dtype
         return self._map_density(
-            rows, lambda winners, density, resp: self._nodes.place(resp).astype(rows.dtype)
+            rows, lambda winners, density, resp: nodes.place(resp).astype(dtype)
         )
 
     def _nodes_of(self, rows: Any) -> Array:

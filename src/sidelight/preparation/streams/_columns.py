@@ -58,7 +58,8 @@ class SeenLevels:
         n_levels, number, examples = len(levels), f"{len(levels):,}", levels[:EXAMPLES]
         if counted.hashes is not None:
             n_levels = min(counted.n_different, counted.n_rows - n_missing)
-            number, examples = f"about {n_levels:,}", list(dict.fromkeys(texts))[:EXAMPLES]
+            number = f"about {n_levels:,}"
+            examples = list(dict.fromkeys(texts))[:EXAMPLES] or examples
         return cls(levels, counts[order], counted.n_rows, n_missing, n_levels, number, examples)
 
 
@@ -285,7 +286,9 @@ class SeenColumn:
     @property
     def differing(self) -> list[str]:
         """Texts of a sample of many rows, if most of them differ; else empty."""
-        return mostly_different(self.look.texts)
+        import pyarrow as pa
+
+        return [] if pa.types.is_dictionary(self.type) else mostly_different(self.look.texts)
 
     @property
     def is_empty(self) -> bool:

@@ -17,7 +17,7 @@ from sidelight.preparation._redundant import sampled_rows
 from sidelight.preparation._scale import QUARTILES, Scale, Spread, base_of
 from sidelight.preparation._shared import GapRows, has_marks
 from sidelight.preparation.streams._looks import both, rows_at
-from sidelight.preparation.streams._moments import Moments
+from sidelight.preparation.streams._moments import NumberMoments
 from sidelight.preparation.streams._quantiles import Quantiles
 
 #: Rows whose texts show the words of a column: all, or as many evenly spread ones.
@@ -30,7 +30,7 @@ class FeatureLook:
 
     Attributes
     ----------
-    moments : Moments or None
+    moments : NumberMoments or None
         Those of numbers that lie from 0 to 1.
     quantiles : Quantiles or None
         Quantiles of the numbers.
@@ -42,7 +42,7 @@ class FeatureLook:
         Values of rows evenly spread over the table.
     """
 
-    moments: Moments | None
+    moments: NumberMoments | None
     quantiles: Quantiles | None
     calendar: Calendar | None
     gaps: GapRows | None
@@ -102,7 +102,7 @@ class FeatureWatch:
         low, unit = base_of(self.extent)
         with np.errstate(over="ignore", invalid="ignore"):
             numbers = measured(self.plan, values)
-            moments = Moments.of((numbers - low) / unit)
+            moments = NumberMoments.of((numbers - low) / unit)
         quantiles = Quantiles.of(numbers) if self.scale.by_quartiles else None
         calendar = Calendar.of(values) if self.plan.kind in DATED else None
         return FeatureLook(moments, quantiles, calendar, gaps, (values[rows],))

@@ -28,7 +28,7 @@ class Summary(Protocol):
 S = TypeVar("S", bound=Summary)
 
 
-class Forest:
+class BlockForest:
     """Summaries of consecutive blocks, joined as far as the tree allows."""
 
     def __init__(self) -> None:
@@ -55,12 +55,12 @@ def summarize(of: Callable[[slice], S], n_rows: int) -> S:
     --------
     >>> import numpy as np
     >>> from sidelight.preparation.streams._forest import summarize
-    >>> from sidelight.preparation.streams._moments import Moments
+    >>> from sidelight.preparation.streams._moments import NumberMoments
     >>> x = np.arange(100_000.0)
-    >>> float(summarize(lambda rows: Moments.of(x[rows]), len(x)).mean)
+    >>> float(summarize(lambda rows: NumberMoments.of(x[rows]), len(x)).mean)
     49999.5
     """
-    forest, n_blocks = Forest(), n_rows // BLOCK_ROWS
+    forest, n_blocks = BlockForest(), n_rows // BLOCK_ROWS
     for block in range(n_blocks):
         forest.add(0, block, of(slice(block * BLOCK_ROWS, (block + 1) * BLOCK_ROWS)))
     rest = n_blocks * BLOCK_ROWS
@@ -84,7 +84,7 @@ class Segment:
         self._summarize = summarize
         self._head: list[pa.RecordBatch] = []
         self._tail: list[pa.RecordBatch] = []
-        self._forest = Forest()
+        self._forest = BlockForest()
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Add the rows that follow."""

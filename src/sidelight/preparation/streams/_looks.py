@@ -244,6 +244,7 @@ class ColumnWatch:
     spelling: bool = False
     ids: bool = False
     logarithm: bool = False
+    # What was seen of texts so far spares a look at more of them, and changes no result.
     _seen: SpellingTally = field(default_factory=SpellingTally)
 
     def look(self, raw: RawColumn, start: int) -> ColumnLook:
@@ -342,8 +343,6 @@ def _at(column: Any, positions: IntArray, start: int) -> tuple[str, ...]:
     """Texts of a block at some positions of the table."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(column.type):
-        return ()
     rows = rows_at(positions, start, len(column))
     return tuple(text for text in column.take(pa.array(rows)).to_pylist() if text)
 

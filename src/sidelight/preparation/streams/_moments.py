@@ -18,7 +18,7 @@ from sidelight._typing import FloatArray
 
 
 @dataclass(frozen=True)
-class Moments:
+class NumberMoments:
     """Number, extent, mean and sum of squared distances from the mean; NaN does not count.
 
     Attributes
@@ -40,7 +40,7 @@ class Moments:
     squares: float = 0.0
 
     @classmethod
-    def of(cls, values: FloatArray) -> Moments:
+    def of(cls, values: FloatArray) -> NumberMoments:
         """Moments of numbers."""
         low, high = (float(np.min(values)), float(np.max(values))) if len(values) else (0.0, 0.0)
         if np.isnan(low):
@@ -54,13 +54,13 @@ class Moments:
         apart *= apart
         return cls(len(values), low, high, mean, float(apart.sum()))
 
-    def join(self, other: Moments) -> Moments:
+    def join(self, other: NumberMoments) -> NumberMoments:
         """Moments of both sets of numbers."""
         if not (self.n and other.n):
             return self if self.n else other
         n = self.n + other.n
         apart = other.mean - self.mean
-        return Moments(
+        return NumberMoments(
             n,
             min(self.low, other.low),
             max(self.high, other.high),

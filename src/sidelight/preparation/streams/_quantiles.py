@@ -6,7 +6,7 @@ is stood for by its middle. A rank in a set of weight w changes by at most half 
 w / (2 · KEPT), and when two sets are joined their errors add. In the tree of :mod:`._forest` a
 number goes through a cut on every second level, so that for n rows
 
-.. math:: \text{rank error} \le \frac{n}{2 \cdot KEPT} (2 + \tfrac{1}{2} \log_2 (n / MAX)),
+.. math:: \text{rank error} \le \frac{n}{2 \cdot KEPT} (3 + \tfrac{1}{2} \log_2 (n / MAX)),
 
 at most 0.04 % of the rows for 10^9 of them, in whatever order they come: nothing is drawn.
 """

@@ -66,21 +66,51 @@ def prepared_rows(
     >>> rows.shape, labels.shape
     ((40, 2), (40,))
     """
-    parts = as_parts(X)
-    for part in parts:
-        preparer.check_columns(part.schema.names, part.name)
-    used = {part.plan.name for part in preparer._parts}
-    candidates = [name for name in id_candidates(parts) if name not in used]
-    filled = [part for part in parts if part.n_rows]
+    filled = [part for part in as_parts(X) if part.n_rows]
     if not filled:
         raise SidelightError("The table has no rows.")
-    _, ids = find_ids(filled, id_column, [] if id_column is not None else candidates)
+    candidates = _id_candidates(filled, preparer) if id_column is None else []
     files = prepared_files(filled, preparer, memory_budget=memory_budget)
-    rows: RowSource = files[0] if len(files) == 1 else JoinedRows(files)
-    rows.ids = ids
+    _, ids = find_ids(filled, id_column, candidates)
     for file, start in zip(files, places_of(filled).starts, strict=False):
         file.ids = None if ids is None else ids[start : start + file.n_rows]
+    rows: RowSource = files[0] if len(files) == 1 else JoinedRows(files)
+    rows.ids = ids
     return rows
+
+
+def _id_candidates(parts: Sequence[Part], preparer: TablePreparer) -> list[str]:
+    """Columns that are no features and may name the rows; fractions do not."""
+    import pyarrow as pa
+
+    used = {part.plan.name for part in preparer._parts}
+    first = parts[0]
+    return [
+        name
+        for name in id_candidates(parts)
+        if name not in used
+        and (first.is_text or not pa.types.is_floating(first.schema.field(name).type))
+    ]
+
+
+def rows_of(
+    parts: Sequence[Part], preparer: TablePreparer, memory_budget: int | str | None = None
+) -> RowSource:
+    """Return the prepared rows of parts, by their positions.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        The parts that have rows.
+    preparer : TablePreparer
+        The fitted preparer.
+    memory_budget : int or str, default=None
+        Bytes that blocks may take at the same time.
+    """
+    if not parts:
+        raise SidelightError("The table has no rows.")
+    files = prepared_files(parts, preparer, memory_budget=memory_budget)
+    return files[0] if len(files) == 1 else JoinedRows(files)
 
 
 def prepared_files(
@@ -103,6 +133,8 @@ def prepared_files(
     workers : int, default=1
         Number of workers that share the parts, each with a budget of its own.
     """
+    for part in parts:
+        preparer.check_columns(part.schema.names, part.name)
     places = places_of(parts)
     table_rows = -(-places.n_rows // workers)
     return [
@@ -114,7 +146,11 @@ def prepared_files(
 
 
 def prepare_part(
-    part: Part, preparer: TablePreparer, *, memory_budget: int | str | None = None
+    part: Part,
+    preparer: TablePreparer,
+    *,
+    id_column: str | None = None,
+    memory_budget: int | str | None = None,
 ) -> RowSource:
     """Features of one part of a table, where the part is: a partition of an engine.
 
@@ -124,13 +160,17 @@ def prepare_part(
         The part.
     preparer : TablePreparer
         The fitted preparer.
+    id_column : str, default=None
+        Column that names the rows; without it they go by position.
     memory_budget : int or str, default=None
         Bytes that blocks may take at the same time.
     """
     preparer.check_columns(part.schema.names, part.name)
     readable = spooled(part)
-    places = places_of([readable])
-    return PreparedFile(readable, preparer, places, 0, memory_budget=memory_budget)
+    rows = PreparedFile(readable, preparer, places_of([readable]), 0, memory_budget=memory_budget)
+    if id_column is not None and len(rows):
+        _, rows.ids = find_ids([readable], id_column, [])
+    return rows
 
 
 class PreparedFile(FileRows):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sidelight.engine.inner import Engine
+from sidelight.engine import Engine
 from sidelight.exceptions import SidelightError
 from sidelight.io.inner import ArrowColumns, Part, is_on_disk, parts_of, spooled
 from sidelight.preparation._reading import RawColumn, not_of_kind
