@@ -58,23 +58,11 @@ IN_MEMORY = {
 #: Methods that read the rows that constraints name, and make no pass over the others.
 WITHOUT_PASSES = {"CannotLinkMetric", "ITML", "MMC", "POLA"}
 
-#: Mended elsewhere, on the way.
-OTHERS = {
-    "Charting",  # these four ask the mixture that they are made of for places in its charts
-    "CorrespondenceCharting",
-    "DiscriminativeMixture",
-    "FeatureSaliencyMixture",
-    "GlobalCoordination",
-    "LocallyLinearCoordination",
-    "ProjectedDiscriminativeMixture",
-}
-
 CASES = [
     pytest.param(
         method,
         setting,
         id=f"{method.name}-{'-'.join(map(str, setting.values()))}",
-        marks=[pytest.mark.xfail(reason="mended elsewhere")] * (method.cls.__name__ in OTHERS),
     )
     for method in METHODS
     for setting in ({}, *SETTINGS.get(method.cls.__name__, ()))
@@ -193,7 +181,6 @@ def test_functions_do_not_grow_with_the_rows(
 def test_in_memory_exceptions_are_in_memory():
     named = {method.cls.__name__: method.tags.out_of_core for method in catalog.methods()}
     assert not any(named[name] for name in IN_MEMORY)
-    assert set(named) >= OTHERS
 
 
 def test_a_function_that_holds_its_rows_is_found(monkeypatch):

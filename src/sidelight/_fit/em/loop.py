@@ -240,8 +240,10 @@ class LabelledRows:
     def __init__(self, labels: Array, sample_weight: Array | None = None) -> None:
         self.rows = np.flatnonzero(labels >= 0)
         self._labels = labels[self.rows]
-        weights = np.ones(len(labels)) if sample_weight is None else sample_weight
-        self._weights = np.asarray(weights, dtype=np.float64)[self.rows]
+        if sample_weight is None:
+            self._weights = np.ones(len(self.rows))
+        else:
+            self._weights = np.asarray(sample_weight[self.rows], dtype=np.float64)
 
     def restarted(self, rng: np.random.RandomState) -> Self:
         """No state is kept between calls."""
