@@ -1,3 +1,4 @@
+from ._budget import check_budget as check_budget
 from ._extent import DIRECTIONS as DIRECTIONS
 from ._extent import PAIR_WEIGHTS as PAIR_WEIGHTS
 from ._extent import SQUARED as SQUARED
@@ -21,6 +22,7 @@ from ._row_values import smaller_values as smaller_values
 from ._row_values import total_of as total_of
 from ._source import BlockFunction as BlockFunction
 from ._source import opened as opened
+from ._store import BlockStore as BlockStore
 from ._threads import one_thread_blas as one_thread_blas
 from .partitioned._checkpoint import in_checkpoint as in_checkpoint
 from .partitioned._engine import Engine as Engine
