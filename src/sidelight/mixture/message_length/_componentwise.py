@@ -217,7 +217,7 @@ class ComponentwiseEM:
         """Recompute all densities and the log-likelihood."""
         work = _Evaluation(self.components, self.weights)
         (likelihood,), rows = self.source.map_reduce(work, aligned=(self._row_weights,))
-        self._densities = rows
+        self._densities: tuple[Array, ...] = rows
         self._stale = None
         self.log_likelihood = float(likelihood)
 
@@ -262,11 +262,13 @@ class ComponentwiseEM:
             totals, rows = self.source.map_reduce(_StepBeside(work, removed), aligned=aligned)
             self._densities = rows
         else:
+            logs, linear, shifts = self._densities
             if removed is not None:
-                self._densities = without_column(*self._densities, removed)
-            aligned = (*self._densities, self._row_weights)
-            totals, (shifts, *columns) = self.source.map_reduce(work, aligned=aligned)
-            revise(*self._densities, self._stale, shifts, *columns)
+                logs, linear, shifts = without_column(logs, linear, shifts, removed)
+            aligned = (logs, linear, shifts, self._row_weights)
+            totals, (new_shifts, *columns) = self.source.map_reduce(work, aligned=aligned)
+            revise(logs, linear, shifts, self._stale, new_shifts, *columns)
+            self._densities = logs, linear, shifts
         self._stale = None
         return totals
 
