@@ -46,7 +46,7 @@ def fill_labels_of_parts(
     spreadsheet_safe : bool
         Whether texts in a CSV file that a spreadsheet would run get an apostrophe in front.
     """
-    blocks = _Blocks(table, labels, classes)
+    blocks = _LabelBlocks(table, labels, classes)
     if path.is_dir():
         names = names_of_parts(table.parts)
         for number, name in enumerate(names):
@@ -72,7 +72,7 @@ def names_of_parts(parts: Sequence[Part]) -> list[str]:
     return [f"part-{number:0{digits}}" for number in range(len(parts))]
 
 
-class _Blocks:
+class _LabelBlocks:
     """Names and clusters of the rows, a few at a time."""
 
     def __init__(self, table: PartedTable, labels: Any, classes: Mapping[str, str]) -> None:
@@ -107,7 +107,7 @@ class _Blocks:
         return int(max(self.labels.max(initial=0), *map(int, self.classes)))
 
 
-def _write_parquet(path: Path, blocks: _Blocks, numbers: Sequence[int], name: str) -> None:
+def _write_parquet(path: Path, blocks: _LabelBlocks, numbers: Sequence[int], name: str) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -134,7 +134,7 @@ def _kind_of_ids(table: PartedTable) -> pa.DataType:
     return kinds.pop() if len(kinds) == 1 else pa.string()
 
 
-def _write_csv(path: Path, blocks: _Blocks, spreadsheet_safe: bool) -> None:
+def _write_csv(path: Path, blocks: _LabelBlocks, spreadsheet_safe: bool) -> None:
     header = [ID, CLUSTER, *([CLASS] if blocks.classes else [])]
     with open_text(path, "w") as file:
         writer = csv.writer(file, delimiter="\t" if is_tsv(path) else ",", lineterminator="\n")
