@@ -209,7 +209,8 @@ def test_a_sample_is_said_to_be_one_and_sizes_are_those_of_all_rows(folder, know
     page = found.page().html()
     n_shown = found.sample.data.n_rows
     assert 100 < n_shown <= 106  # those that constraints mention are there too
-    assert f"Drawn from a sample of {n_shown} of 300 rows" in page
+    assert f"Drawn from a sample of {n_shown} of 300 rows" in page  # the map
+    assert "Drawn from a sample of 100 of 300 rows" in page  # what the clusters are
     assert "All rows are counted" in page
     assert found.violations.n_stated == 3
 
@@ -370,6 +371,17 @@ def test_a_checkpoint_stays_until_the_results_are_written(folder, tmp_path):
     np.testing.assert_array_equal(found.labels, again.labels)
     again.write(labels=tmp_path / "labels", report=tmp_path / "report.html")
     assert not journal.exists()
+
+
+def test_a_checkpoint_is_no_file_of_rows_and_no_result(folder, tmp_path):
+    first = sorted(folder.iterdir())[0]
+    with pytest.raises(InvalidRequest, match="read here and would be lost"):
+        jobs.run("cluster", data=folder, k=3, checkpoint=first, resume=True)
+    found = jobs.run("cluster", data=folder, k=3, checkpoint=tmp_path / "labels.csv")
+    with pytest.raises(InvalidRequest, match="read here and would be lost"):
+        found.write(labels=tmp_path / "labels.csv")
+    with pytest.raises(SidelightError, match="does not exist"):
+        jobs.run("cluster", data=folder, k=3, checkpoint=tmp_path / "nowhere" / "fit.journal")
 
 
 def test_a_checkpoint_of_other_rows_is_refused(folder, table, tmp_path):
