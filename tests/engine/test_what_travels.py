@@ -22,7 +22,7 @@ from sidelight._fit.few_rows import FewRows
 from sidelight._fit.views import UnitRows
 from sidelight.engine import RowSource, as_rows
 from sidelight.engine.partitioned._local import LocalEngine
-from sidelight.engine.partitioned._orders import Order, Sent
+from sidelight.engine.partitioned._orders import PartitionOrder, Sent
 from sidelight.engine.partitioned._rows import PartitionedRows
 from sidelight.explanation._rows import MeanDistances
 
@@ -58,23 +58,11 @@ IN_MEMORY = {
 #: Methods that read the rows that constraints name, and make no pass over the others.
 WITHOUT_PASSES = {"CannotLinkMetric", "ITML", "MMC", "POLA"}
 
-#: Mended elsewhere, on the way.
-OTHERS = {
-    "Charting",  # these four ask the mixture that they are made of for places in its charts
-    "CorrespondenceCharting",
-    "DiscriminativeMixture",
-    "FeatureSaliencyMixture",
-    "GlobalCoordination",
-    "LocallyLinearCoordination",
-    "ProjectedDiscriminativeMixture",
-}
-
 CASES = [
     pytest.param(
         method,
         setting,
         id=f"{method.name}-{'-'.join(map(str, setting.values()))}",
-        marks=[pytest.mark.xfail(reason="mended elsewhere")] * (method.cls.__name__ in OTHERS),
     )
     for method in METHODS
     for setting in ({}, *SETTINGS.get(method.cls.__name__, ()))
@@ -193,7 +181,6 @@ def test_functions_do_not_grow_with_the_rows(
 def test_in_memory_exceptions_are_in_memory():
     named = {method.cls.__name__: method.tags.out_of_core for method in catalog.methods()}
     assert not any(named[name] for name in IN_MEMORY)
-    assert set(named) >= OTHERS
 
 
 def test_a_function_that_holds_its_rows_is_found(monkeypatch):
@@ -233,11 +220,11 @@ def test_a_partition_is_sent_its_own_constrained_rows_alone():
         np.testing.assert_array_equal(places, rows[inside] - start)
         np.testing.assert_array_equal(values, np.arange(5, 9)[inside])
 
-    seen: dict[int, Order] = {}
+    seen: dict[int, PartitionOrder] = {}
 
     class Watching(LocalEngine):
         def map_in_order(self, work: Any, orders: Any) -> Any:
-            seen.update({n: one for n, one in orders.items() if isinstance(one, Order)})
+            seen.update({n: one for n, one in orders.items() if isinstance(one, PartitionOrder)})
             return super().map_in_order(work, orders)
 
     source = PartitionedRows(Watching([np.ones((n, 2)) for n in (3, 7, 2)]))

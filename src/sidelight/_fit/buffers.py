@@ -72,6 +72,9 @@ class NewArrays:
         return np.empty(shape, dtype=dtype)
 
 
+NEW_ARRAYS = NewArrays()
+
+
 def aligned_memory(size: int, dtype: np.dtype[Any]) -> Array:
     """Return a new array of one dimension that begins on a line of the processor's cache."""
     raw = np.empty(size * dtype.itemsize + ALIGNMENT, dtype=np.uint8)

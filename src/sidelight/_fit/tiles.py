@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from sidelight._fit.few_rows import FewRows
 from sidelight._typing import Array
 from sidelight.engine import RowSource
 
@@ -49,26 +51,32 @@ class EqualWeights:
         return {"_dtype": self._dtype, "_ones": np.ones(0, dtype=self._dtype)}
 
 
-class OnesExcept:
-    """Weights of 1 for all rows but a few, which have none; without the memory.
+class OnesExcept(EqualWeights):
+    """Weights of 1, in float64, for all rows but a few, which have none; without the memory.
 
     Parameters
     ----------
-    rows : ndarray of int, shape (r,)
+    rows : array of int, default=()
         Positions of the rows of weight 0, ascending.
     """
 
-    def __init__(self, rows: Array) -> None:
-        self._rows = rows
+    def __init__(self, rows: npt.ArrayLike = ()) -> None:
+        self._without = FewRows(rows)
+        self._dtype = np.dtype(np.float64)
+        self._ones = np.ones(0)
 
     def __getitem__(self, rows: slice) -> Array:
-        ones = np.ones(rows.stop - rows.start)
-        ones[self._between(rows.start, rows.stop) - rows.start] = 0.0
+        ones = super().__getitem__(rows)
+        without, _ = self._without[rows]
+        if len(without):
+            ones = ones.copy()
+            ones[without] = 0.0
         return ones
 
     def part(self, start: int, stop: int) -> OnesExcept:
         """Return the weights of consecutive rows, counted from the first of them."""
-        return OnesExcept(self._between(start, stop) - start)
+        without, _ = self._without[start:stop]
+        return OnesExcept(without)
 
-    def _between(self, start: int, stop: int) -> Array:
-        return self._rows[slice(*np.searchsorted(self._rows, (start, stop)))]
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"_without": self._without}

@@ -39,6 +39,21 @@ class DiskRows(RowSource):
         rows._checked = self._checked[:]
         return rows
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether all blocks were decoded and need not be again; never where nothing is decoded."""
+        return False
+
+    def kept_apart(self, n_rows: int) -> Self:
+        """Return the same rows, of which some are read elsewhere.
+
+        Parameters
+        ----------
+        n_rows : int
+            Number of rows that are read there.
+        """
+        return copy.copy(self)
+
     def _set_blocks(self, blocks: list[tuple[int, int]]) -> None:
         self._blocks = blocks
         self._checked = bytearray(len(blocks))

@@ -30,7 +30,7 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from sidelight._fit.alternation import alternate
-from sidelight._fit.buffers import Buffers, NewArrays, buffers
+from sidelight._fit.buffers import NEW_ARRAYS, Buffers, NewArrays, buffers
 from sidelight._fit.tiles import EqualWeights, OnesExcept
 from sidelight._kernels.mixture.responsibilities import (
     add_sparse_sums,
@@ -95,7 +95,7 @@ class InBuffers:
     """Components that can work in buffers of a thread, and factor their matrices beforehand."""
 
     #: Where features, densities and statistics are written.
-    memory: ClassVar[Buffers | NewArrays] = NewArrays()
+    memory: ClassVar[Buffers | NewArrays] = NEW_ARRAYS
 
     def in_buffers(self, memory: Buffers) -> Self:
         """Return the same components, whose results are written over by the next ones."""
@@ -240,8 +240,10 @@ class LabelledRows:
     def __init__(self, labels: Array, sample_weight: Array | None = None) -> None:
         self.rows = np.flatnonzero(labels >= 0)
         self._labels = labels[self.rows]
-        weights = np.ones(len(labels)) if sample_weight is None else sample_weight
-        self._weights = np.asarray(weights, dtype=np.float64)[self.rows]
+        if sample_weight is None:
+            self._weights = np.ones(len(self.rows))
+        else:
+            self._weights = np.asarray(sample_weight[self.rows], dtype=np.float64)
 
     def restarted(self, rng: np.random.RandomState) -> Self:
         """No state is kept between calls."""

@@ -386,19 +386,22 @@ def rough_clusters(
     """Rough clusters of the rows; class ``c`` of partial labels becomes cluster ``c``."""
     if how == "random":
         clusters = rng.randint(n_components, size=source.n_rows).astype(np.int32)
-        if labels is not None:
-            clusters[labels >= 0] = labels[labels >= 0]
-        return clusters
+        return clusters if labels is None else with_known(clusters, labels)
     max_iter = 100 if how == "kmeans" else 1
     if labels is not None and np.any(labels >= 0):
         model: Any = SeededKMeans(n_components, n_init=1, max_iter=max_iter, random_state=rng)
         model.fit(source, constraints=Constraints.from_labels(labels), sample_weight=sample_weight)
-        clusters = model.labels_.copy()
-        clusters[labels >= 0] = labels[labels >= 0]
-        return clusters
+        return with_known(model.labels_.copy(), labels)
     init: Any = {"random_from_data": "random", "kmeans": "auto"}.get(how, how)
     model = KMeans(n_components, init=init, n_init=1, max_iter=max_iter, random_state=rng)
     clusters = model.fit(source, sample_weight=sample_weight).labels_
+    return clusters
+
+
+def with_known(clusters: Array, labels: Array) -> Array:
+    """Write the labels that are known (0 or more) into the clusters."""
+    rows = np.flatnonzero(labels >= 0)
+    clusters[rows] = labels[rows]
     return clusters
 
 

@@ -13,7 +13,7 @@ from sidelight._typing import Array
 from sidelight.cluster import COPKMeans
 from sidelight.constraints import Constraints, without_weights
 from sidelight.engine import RowSource
-from sidelight.engine.inner import opened
+from sidelight.engine.inner import map_values, opened
 from sidelight.exceptions import SidelightError
 from sidelight.mixture._core import EMResult, Parameters, StartName, rough_clusters
 from sidelight.mixture.constrained._penalized import AFFORDABLE, LARGEST
@@ -209,10 +209,11 @@ def complying_clusters(
     return _numbered_by_class(clusters, constrained.components, k)
 
 
-def _numbered_by_class(clusters: Array, components: Array, k: int) -> Array:
+def _numbered_by_class(clusters: Any, components: Array, k: int) -> Any:
     """Renumber clusters such that rows of a known component are in the cluster of its number."""
     labelled = np.flatnonzero(components >= 0)
     new = np.full(k, -1)
     new[clusters[labelled]] = components[labelled]
     new[new < 0] = np.setdiff1d(np.arange(k), components[labelled])
-    return new[clusters].astype(np.int32)
+    new = new.astype(np.int32)
+    return map_values(lambda values: ((), (new[values],)), clusters)[1][0]

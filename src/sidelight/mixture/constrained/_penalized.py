@@ -14,10 +14,12 @@ from sidelight._fit.parameters import (
     NonNegative,
     estimator,
 )
+from sidelight._fit.tiles import OnesExcept
 from sidelight._typing import Array
 from sidelight._warn import warn
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
+from sidelight.engine.inner import map_values
 from sidelight.exceptions import ConstraintWarning
 from sidelight.mixture._core import EMResult, Parameters, em, log_joint_blocks
 from sidelight.mixture.field._rows import coupled_rows
@@ -30,6 +32,9 @@ LARGEST, AFFORDABLE = 1e6, 1e4
 
 #: Nats that a violated pair costs at least: odds of 7 to 1 that it is right.
 LEAST = 2.0
+
+#: Bits of a number that are found in a pass.
+BITS = 16
 
 #: Plain EM, to see how far the components part; the last digits do not matter.
 MAX_ITER, TOL = 20, 1e-3
@@ -209,10 +214,42 @@ def stake_of_a_row(
         return LEAST
     plain = em(source, *start, sample_weight=sample_weight, max_iter=MAX_ITER, tol=TOL)
     odds = log_joint_blocks(source, plain.components, plain.log_weights, _log_odds)
-    order = np.argsort(odds, kind="stable")
-    below = np.cumsum(np.ones(len(odds)) if sample_weight is None else sample_weight[order])
-    middle = min(int(np.searchsorted(below, below[-1] / 2)), len(odds) - 1)
-    return max(0.5 * float(odds[order[middle]]), LEAST)
+    return max(0.5 * lower_median(odds, sample_weight), LEAST)
+
+
+def lower_median(values: Any, sample_weight: Array | None = None) -> float:
+    """Smallest value that half of the rows, by weight, do not exceed; no value is below 0.
+
+    The values may stay beside partitions. The bits of a number that is not negative are a whole
+    number of the same order: they are found from the first to the last, some in every pass.
+    """
+    weights: Any = OnesExcept() if sample_weight is None else sample_weight
+    found, below, half = 0, 0.0, None
+    for shift in range(64 - BITS, -1, -BITS):
+        work = _NextBits(found, shift)
+        (mass,), _ = map_values(work, values, weights)
+        digits = np.flatnonzero(mass)
+        reached = below + np.cumsum(mass[digits])
+        half = reached[-1] / 2 if half is None else half
+        place = min(int(np.searchsorted(reached, half)), len(digits) - 1)
+        below = float(reached[place - 1]) if place else below
+        found |= int(digits[place]) << shift
+    return float(np.int64(found).view(np.float64))
+
+
+class _NextBits:
+    """Weight of the values by their next bits, of those that agree with ``found`` before."""
+
+    def __init__(self, found: int, shift: int) -> None:
+        self._found = found
+        self._shift = shift
+
+    def __call__(self, values: Array, weights: Array) -> tuple[tuple[Array], tuple[()]]:
+        bits = np.abs(values).view(np.int64) >> self._shift  # the sign of 0 and NaN is none
+        agree = bits >> BITS == self._found >> (self._shift + BITS)
+        digits = bits[agree] & (2**BITS - 1)
+        mass = np.bincount(digits, weights=weights[agree], minlength=2**BITS)
+        return (mass.astype(np.float64),), ()  # of no values, NumPy counts in whole numbers
 
 
 def _log_odds(joint: Array) -> Array:

@@ -7,9 +7,18 @@ from typing import Any, Self
 
 import numpy as np
 
+from sidelight._fit.buffers import Buffers
 from sidelight._typing import Array
 from sidelight.engine import RowSource
-from sidelight.mixture._core import ConstrainedPosterior, Parameters, Statistics, em
+from sidelight.mixture._core import (
+    ConstrainedPosterior,
+    InBuffers,
+    Parameters,
+    Statistics,
+    em,
+    in_buffers,
+    prepared,
+)
 
 #: Inverse temperatures rise from the first by the factor up to 1.
 FIRST_BETA, FACTOR = 0.1, 1.2
@@ -22,7 +31,7 @@ NOISE = 0.03
 
 
 @dataclass(frozen=True)
-class Tempered:
+class Tempered(InBuffers):
     """Components whose log-densities count ``beta`` times: responsibilities ``∝ π p(x | s)^beta``.
 
     Everything else is that of the components: ``beta`` multiplies all that depends on them, so that
@@ -36,6 +45,14 @@ class Tempered:
         if name == "components":  # a copy that is being unpickled does not have them yet
             raise AttributeError(name)
         return getattr(self.components, name)
+
+    def in_buffers(self, memory: Buffers) -> Self:
+        """Return components that work in buffers."""
+        return replace(self, components=in_buffers(self.components, memory))
+
+    def prepare(self) -> None:
+        """Prepare the components."""
+        prepared(self.components)
 
     def log_density(self, features: Any) -> Array:
         """``beta log p(x_n | s)``."""

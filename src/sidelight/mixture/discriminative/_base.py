@@ -63,11 +63,11 @@ class BestStart:
     @property
     def labels(self) -> Array:
         """Most probable component of every row."""
-        model = self.objective.model
+        model, whitening = self.objective.model, self.rows.whitening
         eta, offset = model.scores(self.theta)
 
         def work(block: Any) -> tuple[tuple[()], tuple[Array]]:
-            scores = model.features(self.rows.white(block)) @ eta + offset
+            scores = model.features(whitening.white(block)) @ eta + offset
             return (), (np.argmax(scores, axis=1),)
 
         return self.rows.source.map_reduce(work)[1][0]
@@ -203,12 +203,11 @@ class _DiscriminativeBase(GaussianBase):
         # Nothing may be singular: constant features have this variance at least.
         added = max(self.reg_covar, 1e-12 * float(np.trace(covariance)) / d) or 1e-100
         variance = covariance + added * np.eye(d)
-        weights = np.ones(source.n_rows) if sample_weight is None else sample_weight
         rows = WhiteRows(
             source,
             mean,
             self._whitener(variance),
-            np.asarray(weights, dtype=np.float64),
+            None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64),
             statements(Constraints(n_samples=source.n_rows), self.n_components),
         )
         return rows, self._model(rows, added), largest
@@ -295,7 +294,7 @@ class _DiscriminativeBase(GaussianBase):
 
 def random_rows(rows: WhiteRows, n: int, rng: np.random.RandomState) -> Array:
     """Distinct white rows, drawn by weight where enough have one."""
-    weights = rows.weights / rows.total
+    weights = np.asarray(rows.weights[0 : rows.source.n_rows]) / rows.total
     enough = np.count_nonzero(weights) >= n
     chosen = rng.choice(len(weights), n, replace=False, p=weights if enough else None)
     return rows.white(rows.source.take(np.sort(chosen)))

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sidelight._fit.buffers import NEW_ARRAYS, Buffers, NewArrays
 from sidelight._kernels.mixture.responsibilities import centred_products
 from sidelight._typing import Array
 
@@ -77,8 +78,8 @@ class FactorModel(ABC):
         """Number of features ``T`` of a row."""
 
     @abstractmethod
-    def features(self, rows: Array) -> Array:
-        """``T`` of centered rows."""
+    def features(self, rows: Array, memory: Buffers | NewArrays = NEW_ARRAYS) -> Array:
+        """``T`` of centered rows, written into ``memory`` unless they are the rows themselves."""
 
     @abstractmethod
     def scores(self, theta: Array) -> tuple[Array, Array]:
@@ -209,7 +210,7 @@ class TiedModel(FactorModel):
     def n_statistics(self) -> int:
         return self.n_features
 
-    def features(self, rows: Array) -> Array:
+    def features(self, rows: Array, memory: Buffers | NewArrays = NEW_ARRAYS) -> Array:
         return rows
 
     def start(self, means: Array, factor: Array | None = None) -> Array:
@@ -417,9 +418,9 @@ class FullModel(_SeparateModel):
         d = self.n_features
         return d + d * (d + 1) // 2
 
-    def features(self, rows: Array) -> Array:
+    def features(self, rows: Array, memory: Buffers | NewArrays = NEW_ARRAYS) -> Array:
         """Rows and all products of two of their entries."""
-        out = np.empty((len(rows), self.n_statistics))
+        out = memory.array("features", (len(rows), self.n_statistics))
         centred_products(np.ascontiguousarray(rows), np.zeros(self.n_features), out)
         return out
 
@@ -472,9 +473,13 @@ class DiagonalModel(_SeparateModel):
         """The row and its squares."""
         return 2 * self.n_features
 
-    def features(self, rows: Array) -> Array:
+    def features(self, rows: Array, memory: Buffers | NewArrays = NEW_ARRAYS) -> Array:
         """Rows and their squares."""
-        return np.hstack((rows, rows * rows))
+        d = self.n_features
+        out = memory.array("features", (len(rows), 2 * d))
+        out[:, :d] = rows
+        np.multiply(rows, rows, out=out[:, d:])
+        return out
 
     def factor_of(self, theta: Array, component: int) -> Array:
         return np.diag(self.split(theta)[2][component])

@@ -23,16 +23,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from sidelight._fit.buffers import Buffers, buffers
+from sidelight._fit.tiles import OnesExcept
 from sidelight._kernels.mixture.responsibilities import posterior_rows
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._core import feature_tiles
+from sidelight.mixture._core import column_sums, feature_tiles
 from sidelight.mixture.discriminative._factor_models import FactorModel, FactorSums
 
 #: Logarithms are taken of this at least; what it is multiplied with is then zero.
@@ -229,6 +231,25 @@ def posteriors(scores: Array, sharpness: float) -> tuple[Array, Array]:
 DIRECTION_NUMBERS = 2_000_000
 
 
+class Whitening(NamedTuple):
+    """``y = (x - mean) W``: what is sent to the rows of it.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (d,)
+        Mean of the rows.
+    whitener : ndarray of shape (d, d)
+        ``W``, symmetric.
+    """
+
+    mean: Array
+    whitener: Array
+
+    def white(self, rows: Any) -> Array:
+        """``(x - mean) W``."""
+        return np.asarray((rows - self.mean) @ self.whitener)
+
+
 @dataclass(frozen=True, eq=False)
 class WhiteRows:
     """Rows of a source seen as ``y = (x - mean) W``.
@@ -241,8 +262,8 @@ class WhiteRows:
         Mean of the rows.
     whitener : ndarray of shape (d, d)
         ``W``, symmetric.
-    weights : ndarray of shape (n,)
-        Weights of the rows.
+    sample_weight : ndarray of shape (n,) or None
+        Weights of the rows; 1 for None.
     known : RowStatements
         What is known about some of them.
     """
@@ -250,13 +271,25 @@ class WhiteRows:
     source: RowSource
     mean: Array
     whitener: Array
-    weights: Array
+    sample_weight: Array | None
     known: RowStatements
+
+    @property
+    def weights(self) -> Any:
+        """Weights of the rows, as passes over them are aligned with."""
+        return OnesExcept() if self.sample_weight is None else self.sample_weight
 
     @cached_property
     def total(self) -> float:
         """Weight of all rows."""
-        return float(self.weights.sum())
+        if self.sample_weight is None:
+            return float(self.source.n_rows)
+        return float(self.sample_weight.sum())
+
+    @property
+    def whitening(self) -> Whitening:
+        """What makes rows white, without the rows."""
+        return Whitening(self.mean, self.whitener)
 
     @cached_property
     def log_volume(self) -> float:
@@ -270,7 +303,7 @@ class WhiteRows:
 
     def white(self, rows: Any) -> Array:
         """``(x - mean) W``."""
-        return np.asarray((rows - self.mean) @ self.whitener)
+        return self.whitening.white(rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,12 +358,13 @@ class Objective:
         eta, offset = self.model.scores(theta)
         inward = self.rows.whitener @ self.model.factor_of(theta, component)
         m = self.model.split(theta)[1][component]
+        model, whitening, gamma = self.model, self.rows.whitening, self.inverse_temperature
 
         def work(block: Any, weights: Array) -> tuple[tuple[Any, ...], tuple[()]]:
-            joint = self.model.features(self.rows.white(block)) @ eta + offset
-            joint *= self.inverse_temperature
+            joint = model.features(whitening.white(block)) @ eta + offset
+            joint *= gamma
             posterior_rows(joint, weights)
-            offsets = (block - self.rows.mean) @ inward - m
+            offsets = (block - whitening.mean) @ inward - m
             share = joint[:, component]
             return (share.sum(), (offsets * share[:, None]).T @ offsets), ()
 
@@ -382,13 +416,16 @@ class Objective:
         """Annealed log-likelihood, and sums of posteriors and of the features by them."""
         gamma = self.inverse_temperature
 
-        def of_tile(features: Array, weights: Array, eta: Array) -> tuple[Any, ...]:
-            joint = features @ eta
+        def of_tile(
+            features: Array, weights: Array, eta: Array, memory: Buffers
+        ) -> tuple[Any, ...]:
+            joint = memory.array("joint", (len(features), eta.shape[1]))
+            np.matmul(features, eta, out=joint)
             joint += offset
             if gamma != 1:
                 joint *= gamma
             likelihood = posterior_rows(joint, weights)
-            return likelihood, joint.sum(axis=0), joint.T @ features
+            return likelihood, column_sums(joint), joint.T @ features
 
         likelihood, *sums = self._add_up(of_tile, eta)
         return float(likelihood) / gamma, FactorSums(*sums)
@@ -400,7 +437,9 @@ class Objective:
         gamma = self.inverse_temperature
         shape = eta_change.shape
 
-        def of_tile(features: Array, weights: Array, both: Array) -> tuple[Any, ...]:
+        def of_tile(
+            features: Array, weights: Array, both: Array, memory: Buffers
+        ) -> tuple[Any, ...]:
             flat = both.reshape(len(both), -1)
             joint = gamma * (features @ flat[:, : shape[2]] + offset)
             posterior_rows(joint, np.ones(len(joint)))
@@ -419,27 +458,45 @@ class Objective:
         Its last result is linear in the features. White rows are never made for a linear model:
         the parameters go to the rows.
         """
-        model: Any = self.model
-        rows = self.rows
+        model, rows = self.model, self.rows
         inner = rows.whitener @ eta if model.is_linear else eta
-
-        def work(block: Any, weights: Array) -> tuple[tuple[Any, ...], tuple[()]]:
-            sums: list[Any] | None = None
-            for start, stop in feature_tiles(model, block):
-                if model.is_linear:
-                    features = block[start:stop] - rows.mean
-                else:
-                    features = model.features(rows.white(block[start:stop]))
-                parts = of_tile(features, weights[start:stop], inner)
-                sums = (
-                    list(parts)
-                    if sums is None
-                    else [a + b for a, b in zip(sums, parts, strict=True)]
-                )
-            return tuple(sums or ()), ()
-
+        work = _TileSums(of_tile, model, rows.whitening, inner)
         *totals, sums = rows.source.map_reduce(work, aligned=(rows.weights,))[0]
         return (*totals, sums @ rows.whitener if model.is_linear else sums)
+
+
+class _TileSums:
+    """Sums of what a function of features, weights and ``η`` gives for the tiles of a block."""
+
+    def __init__(
+        self, of_tile: Callable[..., tuple[Any, ...]], model: Any, whitening: Whitening, eta: Array
+    ) -> None:
+        self._of_tile = of_tile
+        self._model = model
+        self._whitening = whitening
+        self._eta = eta
+
+    def __call__(self, block: Any, weights: Array) -> tuple[tuple[Any, ...], tuple[()]]:
+        sums: list[Any] | None = None
+        with buffers() as memory:
+            for start, stop in feature_tiles(self._model, block):
+                features = self._features(block[start:stop], memory)
+                parts = self._of_tile(features, weights[start:stop], self._eta, memory)
+                if sums is None:
+                    sums = list(parts)
+                else:
+                    sums = [a + b for a, b in zip(sums, parts, strict=True)]
+        return tuple(sums or ()), ()
+
+    def _features(self, rows: Array, memory: Buffers) -> Array:
+        centered = memory.array("centered", rows.shape)
+        np.subtract(rows, self._whitening.mean, out=centered)
+        if self._model.is_linear:
+            return centered
+        white = memory.array("white", rows.shape)
+        np.matmul(centered, self._whitening.whitener, out=white)
+        features: Array = self._model.features(white, memory)
+        return features
 
 
 def _product(features: Array, change: Array) -> Array:

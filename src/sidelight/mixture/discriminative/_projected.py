@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sidelight._fit.buffers import Buffers
 from sidelight._fit.parameters import (
     Count,
     estimator,
@@ -15,7 +16,7 @@ from sidelight._fit.parameters import (
 from sidelight._typing import Array
 from sidelight.constraints import Constraints
 from sidelight.engine import RowSource
-from sidelight.mixture._core import EMResult
+from sidelight.mixture._core import EMResult, InBuffers
 from sidelight.mixture.discriminative._base import BestStart, _DiscriminativeBase
 from sidelight.mixture.discriminative._factor_models import FactorModel, TiedModel
 from sidelight.mixture.discriminative._objective import WhiteRows
@@ -153,16 +154,16 @@ class ProjectedDiscriminativeMixture(_DiscriminativeBase):
         """
         check_is_fitted(self)
         source = self._validate_rows(X, reset=False)
-        project = self._components.project
+        project, dtype = self._components.project, source.dtype
 
         def work(block: Any) -> tuple[tuple[()], tuple[Array]]:
-            return (), (project(block).astype(source.dtype),)
+            return (), (project(block).astype(dtype),)
 
         return source.map_reduce(work)[1][0]
 
 
 @dataclass(frozen=True)
-class ProjectedGaussians:
+class ProjectedGaussians(InBuffers):
     """Gaussians of projected rows.
 
     Attributes
@@ -202,9 +203,22 @@ class ProjectedGaussians:
         """Numbers per row that are in memory at a time."""
         return self.inner.n_statistics + len(self.mean)
 
+    def in_buffers(self, memory: Buffers) -> Self:
+        """Return the same components, those of projected rows in buffers as well."""
+        bound = super().in_buffers(memory)
+        bound.__dict__["inner"] = self.inner.in_buffers(memory)
+        return bound
+
+    def prepare(self) -> None:
+        """Prepare the components of projected rows."""
+        self.inner.prepare()
+
     def project(self, block: Any) -> Array:
         """Projected rows."""
-        return np.asarray((block - self.mean) @ self.projection)
+        n, r = len(block), self.projection.shape[1]
+        centered = self.memory.array("centered", block.shape)
+        np.subtract(block, self.mean, out=centered)
+        return np.matmul(centered, self.projection, out=self.memory.array("projected", (n, r)))
 
     def features(self, block: Any) -> Array:
         """Statistics of the projected rows."""
@@ -212,7 +226,9 @@ class ProjectedGaussians:
 
     def log_density(self, features: Array) -> Array:
         """Log-densities of the projected rows."""
-        return self.inner.log_density(features) + self.log_volume
+        log_density = self.inner.log_density(features)
+        log_density += self.log_volume
+        return log_density
 
     def sample(self, component: int, n: int, rng: np.random.RandomState) -> Array:
         """Draw projected rows, and with them rows as the data are.

@@ -10,8 +10,7 @@ from scipy import sparse
 from sklearn.utils import Tags
 
 from sidelight._fit.parameters import FinitePositive, estimator
-from sidelight._typing import Array
-from sidelight.engine import RowSource
+from sidelight.engine import Minimum, RowSource
 from sidelight.exceptions import SidelightError
 from sidelight.mixture._core import MultinomialComponents
 from sidelight.mixture.families._base import FamilyMixture
@@ -72,16 +71,21 @@ class MultinomialMixture(FamilyMixture):
 def check_counts(source: RowSource, name: str) -> None:
     """Raise if there are negative numbers, with the place of the first one."""
 
-    def least(block: Any) -> tuple[tuple[()], tuple[Array]]:
-        smallest = block.min(axis=1)
-        if sparse.issparse(smallest):
-            smallest = smallest.toarray()
-        return (), (np.asarray(smallest, dtype=np.float64).reshape(-1),)
-
-    smallest = source.map_reduce(least)[1][0]
-    bad = np.flatnonzero(smallest < 0)
-    if len(bad):
+    (first,), _ = source.map_reduce(_first_negative, aligned=(range(source.n_rows),))
+    if first < source.n_rows:
+        row = source.take([int(first)])
         raise SidelightError(
-            f"Negative values in data passed to {name}: row {bad[0]} has {smallest[bad[0]]:g}; "
+            f"Negative values in data passed to {name}: row {int(first)} has {row.min():g}; "
             "counts are not negative."
         )
+
+
+def _first_negative(block: Any, positions: range) -> tuple[tuple[Minimum], tuple[()]]:
+    """Position of the first row of a block with a negative number; behind all rows if none has."""
+    values = block.data if sparse.issparse(block) else block
+    if not np.any(values < 0):
+        return (Minimum(np.iinfo(np.int64).max),), ()
+    smallest = block.min(axis=1)
+    if sparse.issparse(smallest):
+        smallest = smallest.toarray()
+    return (Minimum(positions.start + int(np.argmax(np.ravel(smallest) < 0))),), ()

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg.blas import dtrmm
 from scipy.spatial.distance import cdist
 
-from sidelight._fit.buffers import Buffers, NewArrays
+from sidelight._fit.buffers import NEW_ARRAYS, Buffers, NewArrays
 from sidelight._typing import Array
 
 Memory: TypeAlias = Buffers | NewArrays
@@ -81,7 +81,7 @@ def weighted_products(offsets: Array, resp: Array) -> tuple[Array, Array]:
     k, _, d = offsets.shape
     first, second = np.empty((k, d)), np.empty((k, d, d))
     for s in range(k):
-        weights, mine = _busy(resp[:, s], offsets[s], NewArrays())
+        weights, mine = _busy(resp[:, s], offsets[s], NEW_ARRAYS)
         first[s] = weights @ mine
         second[s] = _products(weights, mine)
     return first, second

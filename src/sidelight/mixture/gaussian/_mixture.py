@@ -263,19 +263,20 @@ default="full"
         """
         check_is_fitted(self)
         source = self._validate_rows(X, reset=False)
-        components = incomplete(self._components)
+        components, log_weights = incomplete(self._components), self._log_weights
+        dtype = source.dtype
 
         def work(block: Any) -> tuple[tuple[()], tuple[Array, ...]]:
             filled, spreads = [], []
             for start, stop in feature_tiles(components, block):
                 rows = np.asarray(block[start:stop])
                 features = components.features(rows)
-                resp = softmax(components.log_density(features) + self._log_weights, axis=1)
+                resp = softmax(components.log_density(features) + log_weights, axis=1)
                 expected = components.expected_rows(features, resp)
-                filled.append(np.where(np.isnan(rows), expected, rows).astype(source.dtype))
+                filled.append(np.where(np.isnan(rows), expected, rows).astype(dtype))
                 if return_cov:
                     spread = conditional_covariances(components.inner, rows, resp)
-                    spreads.append(spread.astype(source.dtype))
+                    spreads.append(spread.astype(dtype))
             done = (np.concatenate(filled),)
             return (), (*done, np.concatenate(spreads)) if return_cov else done
 
@@ -308,15 +309,16 @@ default="full"
             )
         source = self._validate_rows(X, reset=False)
         either: Any = MissingAwareComponents(self._components)
+        log_weights, dtype = self._log_weights, source.dtype
 
         def work(block: Any) -> tuple[tuple[()], tuple[Array]]:
             pieces = []
             for start, stop in feature_tiles(either, block):
                 components = either.pick(block[start:stop])
-                latent = components.latent(block[start:stop]).astype(source.dtype)
+                latent = components.latent(block[start:stop]).astype(dtype)
                 if most_probable:
                     joint = components.log_density(components.features(block[start:stop]))
-                    own = np.argmax(joint + self._log_weights, axis=1)
+                    own = np.argmax(joint + log_weights, axis=1)
                     latent = latent[np.arange(len(latent)), own]
                 pieces.append(latent)
             return (), (np.concatenate(pieces),)

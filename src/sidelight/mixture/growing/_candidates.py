@@ -19,11 +19,14 @@ from typing import Any, Self
 
 import numpy as np
 
+from sidelight._fit.tiles import OnesExcept
 from sidelight._kernels.mixture.insertion_em import join_rows
 from sidelight._typing import Array
 from sidelight.engine import RowSource
+from sidelight.engine.inner import map_values
 from sidelight.mixture._core import Statistics, feature_tiles
 from sidelight.mixture.gaussian._components import GaussianComponents
+from sidelight.mixture.growing._members import Members, OwnedRows
 
 #: At most this many pairs of rows are drawn per candidate that is wanted: rows may all be equal.
 DRAWS_PER_CANDIDATE = 50
@@ -105,27 +108,34 @@ class CurrentMixture:
     ----------
     source : RowSource
         The rows.
-    weights : ndarray of shape (n,)
-        Their weights.
-    owner : ndarray of int, shape (n,)
+    sample_weight : ndarray of shape (n,) or None
+        Their weights; 1 for None.
+    owner : ndarray of int or RowValues, shape (n,)
         Most probable component of every row; -1 for rows that do not count.
-    log_density : ndarray of shape (n,)
+    log_density : ndarray or RowValues of shape (n,)
         ``log p(x_n)``.
     """
 
     source: RowSource
-    weights: Array
-    owner: Array
-    log_density: Array
+    sample_weight: Array | None
+    owner: Any
+    log_density: Any
+
+    @property
+    def weights(self) -> Any:
+        """Weights of the rows, as passes over them are aligned with."""
+        return OnesExcept() if self.sample_weight is None else self.sample_weight
 
     @property
     def total(self) -> float:
         """Weight of all rows."""
-        return float(self.weights.sum())
+        if self.sample_weight is None:
+            return float(self.source.n_rows)
+        return float(self.sample_weight.sum())
 
     def everywhere(self) -> Self:
         """All rows belong to component 0: candidates look at all of them."""
-        return replace(self, owner=np.where(self.owner >= 0, 0, -1))
+        return replace(self, owner=map_values(_all_of_one, self.owner)[1][0])
 
     def e_step(self, groups: Sequence[Candidates]) -> tuple[list[Candidates], list[Statistics]]:
         """Return the candidates with their gains, and the statistics for their M-steps."""
@@ -139,6 +149,10 @@ class CurrentMixture:
             measured.append(replace(group, gains=gains))
             statistics.append(tuple(of_group)[: _n_sums(group.components)])
         return measured, statistics
+
+
+def _all_of_one(owner: Array) -> tuple[tuple[()], tuple[Array]]:
+    return (), (np.where(owner >= 0, 0, -1),)
 
 
 def _n_sums(components: GaussianComponents) -> int:
@@ -170,19 +184,6 @@ class _PartialPass:
             sums += [gains, *of_group]
             sums += [np.zeros(0)] * (3 - len(of_group))  # so that all groups take the same space
         return tuple(sums), ()
-
-
-class Members:
-    """Rows of a block by their component."""
-
-    def __init__(self, owner: Array) -> None:
-        self._order = np.argsort(owner, kind="stable")
-        self._sorted = owner[self._order]
-
-    def of(self, component: int) -> Array:
-        """Positions of the rows of one component, ascending."""
-        start, stop = np.searchsorted(self._sorted, [component, component + 1])
-        return self._order[start:stop]
 
 
 def no_statistics(components: GaussianComponents, block: Any) -> list[Array]:
@@ -269,18 +270,18 @@ def draw_candidates(
     give no candidate. ``whole`` is a single Gaussian of the right kind.
     """
     d = whole.means.shape[1]
-    members = Members(mixture.owner)
+    members = OwnedRows(mixture.owner, len(log_weights))
     found: dict[int, list[Candidates]] = {}
-    missing = {i: n_candidates for i in range(len(log_weights)) if len(members.of(i)) > 2 * d}
+    missing = {i: n_candidates for i in range(len(log_weights)) if members.counts[i] > 2 * d}
     draws_left = dict.fromkeys(missing, DRAWS_PER_CANDIDATE * n_candidates)
     effort = 1
     while missing:
-        splits = []
+        drawn = {}
         for i, wanted in missing.items():
             n_draws = min(effort * -(-wanted // 2), draws_left[i])
             draws_left[i] -= n_draws
-            rows = members.of(i)
-            splits.append((i, rows[rng.randint(len(rows), size=(n_draws, 2))]))
+            drawn[i] = rng.randint(members.counts[i], size=(n_draws, 2))
+        splits = list(members.at(drawn).items())
         for half in _halves(mixture, whole, splits, log_weights):
             some = half.pick(np.arange(min(len(half), missing[half.owner])))
             found.setdefault(half.owner, []).append(some)

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from sidelight._fit.buffers import NewArrays
+from sidelight._fit.buffers import NEW_ARRAYS
 from sidelight._kernels.mixture.cells import (
     cell_moments,
     cell_products,
@@ -260,7 +260,7 @@ class CellGaussians(GaussianComponents):
         d = self.means.shape[1]
         means, spreads = features[:, :d], features[:, d:]
         totals, first, second = local.moments(
-            means, resp, self.means - self.origin, self.kind, NewArrays()
+            means, resp, self.means - self.origin, self.kind, NEW_ARRAYS
         )
         within = np.asarray((spreads.T @ resp).T)
         return totals, first, second + (_symmetric(within, d) if second.ndim == 3 else within)

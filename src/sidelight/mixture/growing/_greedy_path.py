@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import linalg
 from scipy.special import logsumexp
 
 from sidelight._fit.lowest import not_a_number
+from sidelight._fit.tiles import OnesExcept
 from sidelight._typing import Array
 from sidelight.engine import RowSource
+from sidelight.engine.inner import count_codes, map_values
 from sidelight.mixture._core import EMResult, em, log_joint_blocks
 from sidelight.mixture.gaussian._components import GaussianComponents
 from sidelight.mixture.growing._candidates import (
@@ -82,7 +85,8 @@ def greedy_path(
     ``whole`` is the Gaussian of all rows: one component with a covariance of the wanted kind, which
     is not shared.
     """
-    weights = np.ones(source.n_rows) if sample_weight is None else np.asarray(sample_weight, float)
+    if sample_weight is not None:
+        sample_weight = np.asarray(sample_weight, float)
 
     def improve(components: GaussianComponents, log_weights: Array) -> EMResult:
         return em(
@@ -105,7 +109,7 @@ def greedy_path(
         yield Step(result, tried)
         if result.interrupted:
             return
-        mixture = current_mixture(source, result, weights)
+        mixture = current_mixture(source, result, sample_weight)
         candidates, tried = find_candidates(mixture, result, whole, n_candidates, rng)
         result = _first_that_helps(result, candidates, improve)
 
@@ -132,15 +136,24 @@ def _first_that_helps(
     return None
 
 
-def current_mixture(source: RowSource, result: EMResult, weights: Array) -> CurrentMixture:
+def current_mixture(
+    source: RowSource, result: EMResult, sample_weight: Array | None
+) -> CurrentMixture:
     """Most probable component and density of every row."""
+    weights: Any = OnesExcept() if sample_weight is None else sample_weight
+    found = log_joint_blocks(source, result.components, result.log_weights, _density_and_owner)
+    owner, log_density = map_values(_apart, found, weights)[1]
+    return CurrentMixture(source, sample_weight, owner, log_density)
 
-    def owner_and_density(joint: Array) -> Array:
-        return np.column_stack((logsumexp(joint, axis=1), np.argmax(joint, axis=1)))
 
-    found = log_joint_blocks(source, result.components, result.log_weights, owner_and_density)
-    owner = np.where(weights > 0, found[:, 1].astype(np.int64), -1)
-    return CurrentMixture(source, weights, owner, np.ascontiguousarray(found[:, 0]))
+def _density_and_owner(joint: Array) -> Array:
+    return np.column_stack((logsumexp(joint, axis=1), np.argmax(joint, axis=1)))
+
+
+def _apart(values: Array, weights: Array) -> tuple[tuple[()], tuple[Array, Array]]:
+    """Owners of rows that count, -1 for the others, and densities."""
+    owner = np.where(weights > 0, values[:, 1].astype(np.int64), -1)
+    return (), (owner, np.ascontiguousarray(values[:, 0]))
 
 
 def find_candidates(
@@ -160,7 +173,7 @@ def find_candidates(
     drawn = draw_candidates(mixture, whole, result.log_weights, n_candidates, rng)
     if not drawn:
         return [], {}
-    n_rows = int(np.count_nonzero(mixture.owner >= 0))
+    n_rows = int(count_codes(mixture.owner, len(result.log_weights)).sum())
     grown = join(partial_em(mixture, drawn, max_iter=CANDIDATE_ITERATIONS, tol=CANDIDATE_TOL))
     kept, tried = _sound(replace(grown, owner=0), whole, n_rows)
     if not len(kept):

@@ -15,6 +15,7 @@ import numpy as np
 
 from sidelight._fit.alternation import Alternation, alternate
 from sidelight._fit.lowest import is_lower
+from sidelight._fit.tiles import OnesExcept
 from sidelight._kernels.mixture.componentwise import all_shares, component_shares
 from sidelight._typing import Array
 from sidelight.engine import RowSource
@@ -162,13 +163,13 @@ class ComponentwiseEM:
         self.source = source
         self.components = components
         self.weights = np.array(weights, dtype=np.float64)
-        n = source.n_rows
-        self._row_weights = np.ones(n) if row_weights is None else np.asarray(row_weights, float)
-        self.n = float(self._row_weights.sum())
+        if row_weights is None:
+            self._row_weights: Any = OnesExcept()
+            self.n = float(source.n_rows)
+        else:
+            self._row_weights = np.asarray(row_weights, float)
+            self.n = float(self._row_weights.sum())
         self._stale: int | None = None
-        self._logs: Array
-        self._linear: Array
-        self._shifts: Array
         self._evaluate()
 
     @property
@@ -208,37 +209,17 @@ class ComponentwiseEM:
         rest = np.delete(self.weights, component)
         total = rest.sum()
         self.weights = rest / total if total > 0 else np.full(len(rest), 1 / len(rest))
-        self._logs = np.ascontiguousarray(np.delete(self._logs, component, axis=1))
-        self._linear = np.ascontiguousarray(np.delete(self._linear, component, axis=1))
-        self.log_likelihood = self._expect_all(common=False)[0]
+        self.log_likelihood = self._expect_all(common=False, removed=component)[0]
 
     # ------------------------------------------------------------------ passes over the rows
 
     def _evaluate(self) -> None:
         """Recompute all densities and the log-likelihood."""
-        components, weights = self.components, self.weights
-
-        def work(block: Any, counts: Array) -> tuple[tuple[float], tuple[Array, ...]]:
-            logs = components.log_density(block)
-            shifts = logs.max(axis=1)
-            linear = np.exp(logs - shifts[:, None])
-            new_shifts = np.empty(len(shifts))
-            densities = (logs, linear, shifts, *NO_COLUMN)
-            likelihood, _ = all_shares(*densities, weights, counts, new_shifts)
-            return (likelihood,), (logs, linear, shifts, new_shifts)
-
+        work = _Evaluation(self.components, self.weights)
         (likelihood,), rows = self.source.map_reduce(work, aligned=(self._row_weights,))
-        self._logs, self._linear, self._shifts, shifts = rows
-        self._move(shifts)
+        self._densities: tuple[Array, ...] = rows
         self._stale = None
         self.log_likelihood = float(likelihood)
-
-    def _move(self, shifts: Array) -> None:
-        """Use new shifts, where rows have one."""
-        moved = np.flatnonzero(shifts != self._shifts)
-        raised = np.minimum(self._logs[moved] - shifts[moved, None], LARGEST_EXPONENT)
-        self._linear[moved] = np.exp(raised)
-        self._shifts = shifts
 
     def _expect(self, component: int) -> tuple[Array, Sums]:
         """Responsibilities of all components in sum, and the statistics of one."""
@@ -254,8 +235,11 @@ class ComponentwiseEM:
         masses, *statistics = self._add_up(expect)
         return masses, tuple(statistics)
 
-    def _expect_all(self, *, common: bool = True) -> tuple[float, Sums]:
-        """Log-likelihood, and the statistics of what all components share (``common``)."""
+    def _expect_all(self, *, common: bool = True, removed: int | None = None) -> tuple[float, Sums]:
+        """Log-likelihood, and the statistics of what all components share (``common``).
+
+        ``removed`` is a component that the densities have, and the mixture has no longer.
+        """
         components, weights = self.components, self.weights
 
         def expect(
@@ -264,36 +248,139 @@ class ComponentwiseEM:
             likelihood, shares = all_shares(*densities, weights, counts, shifts)
             return likelihood, *(components.common_statistics(block, shares) if common else ())
 
-        likelihood, *statistics = self._add_up(expect)
+        likelihood, *statistics = self._add_up(expect, removed)
         return float(likelihood), tuple(statistics)
 
-    def _add_up(self, expect: Callable[..., tuple[Any, ...]]) -> Sums:
+    def _add_up(self, expect: Callable[..., tuple[Any, ...]], removed: int | None = None) -> Sums:
         """Add up ``expect(block, densities, row_weights, new_shifts)`` over the blocks.
 
         The densities of the component that was changed last are computed on the way, and kept.
         """
-        stale, components = self._stale, self.components
-
-        def work(
-            block: Any, logs: Array, linear: Array, shifts: Array, counts: Array
-        ) -> tuple[tuple[Any, ...], tuple[Array, ...]]:
-            new_shifts = np.empty(len(shifts))
-            if stale is None:
-                densities = (logs, linear, shifts, *NO_COLUMN)
-                return expect(block, densities, counts, new_shifts), (new_shifts,)
-            log_column = components.log_density_of(block, stale)
-            with np.errstate(over="ignore"):  # such rows get a new shift
-                column = np.exp(log_column - shifts)
-            densities = (logs, linear, shifts, stale, log_column, column)
-            return expect(block, densities, counts, new_shifts), (new_shifts, log_column, column)
-
-        aligned = (self._logs, self._linear, self._shifts, self._row_weights)
-        totals, (shifts, *columns) = self.source.map_reduce(work, aligned=aligned)
-        if stale is not None:
-            self._logs[:, stale], self._linear[:, stale] = columns
-        self._move(shifts)
+        work = _Step(expect, self.components, self._stale)
+        if self.source.is_partitioned:
+            aligned = (*self._densities, self._row_weights)
+            totals, rows = self.source.map_reduce(_StepBeside(work, removed), aligned=aligned)
+            self._densities = rows
+        else:
+            logs, linear, shifts = self._densities
+            if removed is not None:
+                logs, linear, shifts = without_column(logs, linear, shifts, removed)
+            aligned = (logs, linear, shifts, self._row_weights)
+            totals, (new_shifts, *columns) = self.source.map_reduce(work, aligned=aligned)
+            revise(logs, linear, shifts, self._stale, new_shifts, *columns)
+            self._densities = logs, linear, shifts
         self._stale = None
         return totals
+
+
+RowDensities = tuple[Array, Array, Array]
+
+
+def densities_of(components: Any, block: Any) -> RowDensities:
+    """Log-densities of the rows of a block, their exponentials, and the shifts of these."""
+    logs = components.log_density(block)
+    shifts = logs.max(axis=1)
+    return logs, np.exp(logs - shifts[:, None]), shifts
+
+
+def without_column(logs: Array, linear: Array, shifts: Array, component: int) -> RowDensities:
+    """Return densities without those of a component."""
+    logs, linear = (
+        np.ascontiguousarray(np.delete(values, component, axis=1)) for values in (logs, linear)
+    )
+    return logs, linear, shifts
+
+
+def revise(
+    logs: Array,
+    linear: Array,
+    shifts: Array,
+    stale: int | None,
+    new_shifts: Array,
+    *columns: Array,
+) -> None:
+    """Write new densities of one component, and new shifts where rows have one, in place."""
+    if stale is not None:
+        logs[:, stale], linear[:, stale] = columns
+    moved = np.flatnonzero(new_shifts != shifts)
+    raised = np.minimum(logs[moved] - new_shifts[moved, None], LARGEST_EXPONENT)
+    linear[moved] = np.exp(raised)
+    shifts[moved] = new_shifts[moved]
+
+
+class _Evaluation:
+    """All densities of a block, and its log-likelihood."""
+
+    again_from: tuple[int, ...] = ()
+
+    def __init__(self, components: Any, weights: Array) -> None:
+        self._components = components
+        self._weights = weights
+
+    def rows_again(self, block: Any) -> RowDensities:
+        """Return the densities; any shifts are as good."""
+        return densities_of(self._components, block)
+
+    def __call__(self, block: Any, counts: Array) -> tuple[tuple[float], RowDensities]:
+        densities = densities_of(self._components, block)
+        new_shifts = np.empty(len(counts))
+        likelihood, _ = all_shares(*densities, *NO_COLUMN, self._weights, counts, new_shifts)
+        revise(*densities, None, new_shifts)
+        return (likelihood,), densities
+
+
+class _Step:
+    """What ``expect(block, densities, row_weights, new_shifts)`` adds up, with a new component.
+
+    Rows: their shifts, and densities and exponentials of the component ``stale``, if there is one.
+    """
+
+    def __init__(
+        self, expect: Callable[..., tuple[Any, ...]], components: Any, stale: int | None
+    ) -> None:
+        self._expect = expect
+        self.components = components
+        self.stale = stale
+
+    def __call__(
+        self, block: Any, logs: Array, linear: Array, shifts: Array, counts: Array
+    ) -> tuple[tuple[Any, ...], tuple[Array, ...]]:
+        new_shifts = np.empty(len(shifts))
+        if self.stale is None:
+            densities = (logs, linear, shifts, *NO_COLUMN)
+            return self._expect(block, densities, counts, new_shifts), (new_shifts,)
+        log_column = self.components.log_density_of(block, self.stale)
+        with np.errstate(over="ignore"):  # such rows get a new shift
+            column = np.exp(log_column - shifts)
+        densities = (logs, linear, shifts, self.stale, log_column, column)
+        return self._expect(block, densities, counts, new_shifts), (new_shifts, log_column, column)
+
+
+class _StepBeside:
+    """A step whose rows are the densities themselves, which stay beside the partitions.
+
+    They follow from the components alone, and are computed anew where they are lost.
+    """
+
+    again_from: tuple[int, ...] = ()
+
+    def __init__(self, step: _Step, removed: int | None) -> None:
+        self._step = step
+        self._removed = removed
+
+    def rows_again(self, block: Any) -> RowDensities:
+        """Return the densities; any shifts are as good."""
+        return densities_of(self._step.components, block)
+
+    def __call__(
+        self, block: Any, logs: Array, linear: Array, shifts: Array, counts: Array
+    ) -> tuple[tuple[Any, ...], RowDensities]:
+        if self._removed is not None:
+            logs, linear, shifts = without_column(logs, linear, shifts, self._removed)
+        totals, rows = self._step(block, logs, linear, shifts, counts)
+        revised = logs.copy(), linear.copy(), shifts.copy()
+        revise(*revised, self._step.stale, *rows)
+        return totals, revised
 
 
 def revised_weight(weight: float, masses: Array, component: int, support: float, n: float) -> float:

@@ -207,14 +207,14 @@ class FeatureSaliencyMixture(MessageLengthMixture):
                 softmax(joint, axis=1), labels[labeled], len(self.classes_)
             )
         else:
-            labels = np.full(source.n_rows, -1)
+            labels = np.broadcast_to(np.int64(-1), source.n_rows)
         separation = Separation(
             source,
             components,
             log_weights,
             class_weights,
             labels,
-            np.ones(source.n_rows) if row_weights is None else row_weights,
+            row_weights,
         )
         saliencies, _ = separation.maximize(components.saliencies, verbose=self.verbose)
         fixed = replace(components.with_saliencies(saliencies), learn=False, counted="none")

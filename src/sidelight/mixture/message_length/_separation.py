@@ -19,6 +19,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit, softmax
 
 from sidelight._fit.alternation import alternate
+from sidelight._fit.tiles import OnesExcept
 from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.mixture.message_length._saliency import SaliencyComponents
@@ -32,11 +33,38 @@ MAX_ROUNDS = 20
 
 @dataclass(frozen=True)
 class _Separated:
-    """Saliencies, the class of every row that follows from them, and minus ``J``."""
+    """Saliencies, the class of every row that follows from them, and minus ``J``.
+
+    ``n_changed`` counts the rows whose class is another one than before.
+    """
 
     parameters: Array
-    classes: Array
+    classes: Any
     objective: float
+    n_changed: int
+
+
+class _Classes:
+    """Classes of a block: the known ones, or else the most probable ones."""
+
+    again_from = (0,)
+
+    def __init__(
+        self, components: SaliencyComponents, log_weights: Array, class_weights: Array
+    ) -> None:
+        self._components = components
+        self._log_weights = log_weights
+        self._class_weights = class_weights
+
+    def rows_again(self, block: Any, known: Array) -> tuple[Array]:
+        """Return the classes."""
+        posterior = softmax(self._components.log_density(block) + self._log_weights, axis=1)
+        probable = np.argmax(posterior @ self._class_weights.T, axis=1)
+        return (np.where(known >= 0, known, probable),)
+
+    def __call__(self, block: Any, known: Array, before: Array) -> tuple[tuple[int], tuple[Array]]:
+        (classes,) = self.rows_again(block, known)
+        return (int(np.count_nonzero(classes != before)),), (classes,)
 
 
 class Separation:
@@ -54,8 +82,8 @@ class Separation:
         ``β``; the identity if every component stands for itself.
     known : ndarray of shape (n,)
         Known class of every row, -1 where unknown.
-    row_weights : ndarray of shape (n,)
-        Weights of the rows.
+    row_weights : ndarray of shape (n,) or None
+        Weights of the rows, 1 by default.
     """
 
     def __init__(
@@ -65,25 +93,27 @@ class Separation:
         log_weights: Array,
         class_weights: Array,
         known: Array,
-        row_weights: Array,
+        row_weights: Array | None,
     ) -> None:
         self._source = source
         self._components = components
         self._log_weights = log_weights
         self._class_weights = class_weights
         self._known = known
-        self._row_weights = row_weights
+        self._row_weights: Any = OnesExcept() if row_weights is None else row_weights
 
-    def classes(self, saliencies: Array) -> Array:
+    def classes(self, saliencies: Array) -> Any:
         """Known class of every row, or the most probable one."""
+        return self._classes_and_changes(saliencies, None)[0]
+
+    def _classes_and_changes(self, saliencies: Array, before: Any) -> tuple[Any, int]:
+        """Classes of the rows, and how many of them are not as before."""
         components = self._components.with_saliencies(saliencies)
-
-        def work(block: Any, known: Array) -> tuple[tuple[()], tuple[Array]]:
-            posterior = softmax(components.log_density(block) + self._log_weights, axis=1)
-            probable = np.argmax(posterior @ self._class_weights.T, axis=1)
-            return (), (np.where(known >= 0, known, probable),)
-
-        return self._source.map_reduce(work, aligned=(self._known,))[1][0]
+        work = _Classes(components, self._log_weights, self._class_weights)
+        if before is None:
+            before = np.broadcast_to(np.int64(-1), self._source.n_rows)
+        (n_changed,), (classes,) = self._source.map_reduce(work, aligned=(self._known, before))
+        return classes, int(n_changed)
 
     def value_and_slope(self, saliencies: Array, classes: Array) -> tuple[float, Array]:
         """``J`` and its gradient, with the classes fixed; 0 for saliencies of 0 or 1.
@@ -94,10 +124,11 @@ class Separation:
         """
         components = self._components.with_saliencies(saliencies)
         mixed = components.mixed
+        log_weights, class_weights = self._log_weights, self._class_weights
 
         def work(block: Any, of_rows: Array, weights: Array) -> tuple[tuple[Any, ...], tuple[()]]:
-            posterior = softmax(components.log_density(block) + self._log_weights, axis=1)
-            joint = self._class_weights[of_rows] * posterior
+            posterior = softmax(components.log_density(block) + log_weights, axis=1)
+            joint = class_weights[of_rows] * posterior
             of_class = np.maximum(joint.sum(axis=1), np.finfo(np.float64).tiny)
             excess = joint / of_class[:, None] - posterior
             relevance = components.common_statistics(block, excess * weights[:, None])[0]
@@ -120,14 +151,15 @@ class Separation:
         start[open_features] = np.clip(saliencies[open_features], MARGIN, 1 - MARGIN)
 
         def evaluate(saliencies: Array, before: _Separated | None) -> _Separated:
-            classes = self.classes(saliencies)
-            return _Separated(saliencies, classes, -self.value_and_slope(saliencies, classes)[0])
+            classes, n_changed = self._classes_and_changes(saliencies, before and before.classes)
+            value, _ = self.value_and_slope(saliencies, classes)
+            return _Separated(saliencies, classes, -value, n_changed)
 
         rounds = alternate(
             start,
             evaluate,
             lambda now: self._ascend(now.parameters, open_features, now.classes),
-            stop=lambda before, now, history: np.array_equal(before.classes, now.classes),
+            stop=lambda before, now, history: now.n_changed == 0,
             max_iter=MAX_ROUNDS,
             description="Post-processing of saliencies",
             verbose=verbose,

@@ -492,12 +492,13 @@ class SelfOrganizingMixture(MapBase):
         rows: Any = self._check_rows(X, reset=False)
         if sparse.issparse(rows):
             raise SidelightError("Sparse rows miss no values: there is nothing to impute.")
-        readers = self._readers(rows)
+        readers, width, of_parts = self._readers(rows), rows.shape[1], self._components
+        parts = [part for part, _ in readers]
 
         def finish(tables: list[Any], joint: Array) -> Array:
             resp = softmax(joint, axis=1)
-            expected = np.empty((len(resp), rows.shape[1]))
-            for (part, _), components, table in zip(readers, self._components, tables, strict=True):
+            expected = np.empty((len(resp), width))
+            for part, components, table in zip(parts, of_parts, tables, strict=True):
                 expected[:, part.columns] = part.expected(components, table, resp)
             return expected
 

@@ -89,35 +89,58 @@ def winners_of(
 ) -> WinnerPass:
     """Find the nearest mean of every row, and add up the rows of every winner."""
     centers = np.asarray(means - origin, dtype=np.float64)
-    k = len(centers)
-    search = NearestCenters(centers)
+    aligned = (range(source.n_rows) if before is None else before,)
+    work = _Winners(centers, origin, missing)
+    (squares, sums, mass, n_changed), (winners,) = source.map_reduce(work, aligned=aligned)
+    return WinnerPass(winners, float(squares), sums, mass, int(n_changed))
 
-    def work(block: Any, last: Any) -> tuple[tuple[Any, ...], tuple[Array]]:
+
+class _Winners:
+    """Nearest centers of the rows of a block, and sums by them.
+
+    The winners follow from the rows and the centers alone: where they are lost, they are found
+    again without those before.
+    """
+
+    again_from: tuple[int, ...] = ()
+
+    def __init__(self, centers: Array, origin: Array, missing: bool) -> None:
+        self._search = NearestCenters(centers)
+        self._centers = centers
+        self._origin = origin
+        self._missing = missing
+
+    def __call__(self, block: Any, before: Any) -> tuple[tuple[Any, ...], tuple[Array]]:
+        *sums, winners = self._found(block)
+        n_changed = int(np.count_nonzero(winners != np.asarray(before)))
+        return (*sums, n_changed), (winners,)
+
+    def rows_again(self, block: Any) -> tuple[Array]:
+        """Return the winners."""
+        return (self._found(block)[-1],)
+
+    def _found(self, block: Any) -> tuple[float, Array, Array, Array]:
+        k, d = self._centers.shape
         winners = np.empty(block.shape[0], dtype=np.int32)
-        squares, sums = 0.0, np.zeros_like(centers)
-        mass = np.zeros((k, centers.shape[1] if missing else 1))
+        squares, sums = 0.0, np.zeros((k, d))
+        mass = np.zeros((k, d if self._missing else 1))
         for rows in tiles(block.shape[0], TILE_ROWS):
-            tile = centered(block[rows], origin)
+            tile = centered(block[rows], self._origin)
             if tile.known is None:
-                own, best = search(tile.rows)
+                own, best = self._search(tile.rows)
             else:
-                scores = half_squares(tile, centers)
+                scores = half_squares(tile, self._centers)
                 own = np.argmin(scores, axis=1)
                 best = scores[np.arange(len(own)), own]
             winners[rows] = own
             squares += float(np.maximum(2 * best + squares_of(tile.rows), 0.0).sum())
             ones = np.ones(len(own))
             sums += add_by_winner(tile.rows, own, ones, k)
-            if missing and tile.known is not None:
+            if self._missing and tile.known is not None:
                 mass += add_by_winner(tile.known, own, ones, k)
             else:
                 mass += np.bincount(own, minlength=k)[:, None]
-        n_changed = int(np.count_nonzero(winners != np.asarray(last)))
-        return (squares, sums, mass, n_changed), (winners,)
-
-    aligned = (range(source.n_rows) if before is None else before,)
-    (squares, sums, mass, n_changed), (winners,) = source.map_reduce(work, aligned=aligned)
-    return WinnerPass(winners, float(squares), sums, mass, int(n_changed))
+        return squares, sums, mass, winners
 
 
 def two_nearest(source: RowSource, means: Array, origin: Array) -> tuple[Array, Array, Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -75,7 +76,8 @@ class LookAtPart:
     schema: pa.Schema
 
     def __call__(self, part: Part, start: int) -> Segment:
-        segment = Segment(start, self.look)
+        # What has been seen of texts is seen of this part: an engine may do a part twice.
+        segment = Segment(start, copy.deepcopy(self.look))
         for batch in batches_of(part, self.schema):
             segment.add(batch)
         return segment
