@@ -72,7 +72,8 @@ def by_pairs(n: int, counts: list[int], repeats: int) -> list[Row]:
     X = np.concatenate(list(data.blocks(n, D)))
     groups = np.concatenate([data.groups_of(b, len(r)) for b, r in data.ranges(n)])
     # Given centers: what is measured is the loop, not the seeding.
-    model = PCKMeans(K, init=data.group_centers(D)[:K], max_iter=ITERATIONS, tol=0.0)
+    start = data.group_centers(D)[:K]
+    model = PCKMeans(K, init=start, max_iter=ITERATIONS, tol=0.0, random_state=0)
     found: dict[int, float] = {}
     for count in counts:
         known = Constraints.sample(groups, count, random_state=0)
