@@ -140,6 +140,10 @@ class BlockStore:
             self._end += block.nbytes
             return self._file, place
 
+    def keep_no_more(self) -> None:
+        """Write nothing: the rows are read once, and what is kept would not be read again."""
+        self._adds = False
+
     def _give_up(self) -> None:
         """Give the room back; threads that are reading finish with the file of before."""
         with self._lock:
