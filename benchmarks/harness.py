@@ -6,7 +6,8 @@ A benchmark is a module ``benchmarks/<family>/bench_<name>.py`` with a function
 
 where a row is a dict of what to print: ``case`` (what was run), ``peer``, ``ours`` and ``theirs``
 (seconds), ``ratio`` (ours / theirs), ``limit`` (the largest ratio we want to see) and whatever
-else belongs to it; :func:`compare` makes one. Rows with the same keys become one table.
+else belongs to it; :func:`compare` makes one. Rows with the same keys become one table. A function
+``picture(rows, path)`` of the module draws something else than the ratios.
 
     python -m benchmarks.harness [--quick] [--keep] [name ...]
 
@@ -134,15 +135,29 @@ def above_limit(rows: list[Row]) -> list[Row]:
 def report(name: str, rows: list[Row], source: Path, quick: bool, keep: bool) -> str:
     """Return the rows of one benchmark as Markdown; keep them as a page of the docs if asked."""
     body = f"Seconds, and ratio = ours / theirs.\n\n{tables(rows)}\n"
-    ratios = [row for row in rows if "ratio" in row]
+    draw = picture_of(source, rows)
     if keep:
-        if ratios:
-            body += f"\n![Ratios of {name}](/results/speed/{name}.png)\n"
+        if draw is not None:
+            body += f"\n![Picture of {name}](/results/speed/{name}.png)\n"
         path = write_page("speed", name, name.replace("_", " "), source, body, quick=quick)
-        if ratios:
-            draw_ratios(ratios, path.with_suffix(".png"))
+        if draw is not None:
+            draw(path.with_suffix(".png"))
         refresh()
     return body
+
+
+def picture_of(source: Path, rows: list[Row]) -> Callable[[Path], None] | None:
+    """Return what draws the picture of a benchmark: its own, or its ratios if it has some."""
+    own = getattr(load(source), "picture", None)
+    ratios = [row for row in rows if "ratio" in row]
+    if own is not None:
+        return lambda path: own(rows, path)
+    return (lambda path: draw_ratios(ratios, path)) if ratios else None
+
+
+def load(source: Path) -> Any:
+    """Import the module of a benchmark."""
+    return importlib.import_module(f"benchmarks.{source.parent.name}.{source.stem}")
 
 
 def draw_ratios(rows: list[Row], path: Path) -> None:
@@ -187,8 +202,7 @@ def main() -> None:
         sys.exit(f"failed: {', '.join(failed)}" if failed else 0)
     (name,) = names
     print(f"running {name} ...", flush=True)
-    family = known[name].parent.name
-    rows = importlib.import_module(f"benchmarks.{family}.bench_{name}").run(options.quick)
+    rows = load(known[name]).run(options.quick)
     print(report(name, rows, known[name], options.quick, options.keep), flush=True)
     for row in above_limit(rows):
         print(f"ABOVE THE LIMIT: {row['case']}: {row['ratio']:.3g} > {row['limit']}")

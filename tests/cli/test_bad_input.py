@@ -25,7 +25,7 @@ CHECK = ("check", "data.csv", "-c", "known.csv")
 # (files, arguments, words that the sentence must hold, exit code)
 BAD = {
     "no such file": ({}, ("cluster", "none.csv", "-k", "2"), ["no file none.csv"], 1),
-    "folder": ({}, ("cluster", ".", "-k", "2"), [". is a folder"], 1),
+    "folder": ({}, ("embed", ".", "-d", "2"), [". is a folder"], 1),
     "empty": ({"data.csv": ""}, CLUSTER, ["data.csv is empty"], 1),
     "suffix": ({"data.xyz": "a\n1\n"}, ("cluster", "data.xyz", "-k", "2"), ["'.xyz'", ".npy"], 1),
     "ragged": ({"data.csv": "a,b\n1,2\n3\n"}, CLUSTER, ["Line 3 of data.csv"], 1),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import json
+import itertools
 import os
 import signal
 import subprocess
@@ -19,7 +19,7 @@ import pytest
 from sidelight import Constraints, jobs
 from sidelight.exceptions import InvalidRequest, SidelightError, UnknownIds
 from sidelight.io.inner import parts_of
-from sidelight.jobs._large import _sample, _when
+from sidelight.jobs._large import _comparison, _sample, _when
 from sidelight.jobs._large._sample import draw, read_rows
 
 
@@ -46,7 +46,7 @@ def cut(table: pa.Table, folder: Path, ends: tuple[int, ...] = (70, 70, 200)) ->
     """Write a table into several files, one of them without rows."""
     folder.mkdir()
     bounds = [0, *ends, table.num_rows]
-    for number, (a, b) in enumerate(zip(bounds, bounds[1:], strict=False)):
+    for number, (a, b) in enumerate(itertools.pairwise(bounds)):
         pq.write_table(table.slice(a, b - a), folder / f"part-{number}.parquet", row_group_size=50)
     return folder
 
@@ -91,14 +91,17 @@ def written(folder: Path) -> dict[str, Any]:
 def test_a_folder_gives_what_one_file_gives(whole, folder, known):
     asked = {"k": 3, "constraints": known, "drop": ["segment"]}
     one, many = (jobs.run("cluster", data=data, **asked) for data in (whole, folder))
-    assert type(many).__name__ == "LargeRun" and type(one).__name__ == "Run"
+    assert type(many).__name__ == "LargeRun"
+    assert type(one).__name__ == "Run"
     np.testing.assert_array_equal(one.labels, many.labels)
-    assert one.sizes == many.sizes and one.violations.as_dict() == many.violations.as_dict()
+    assert one.sizes == many.sizes
+    assert one.violations.as_dict() == many.violations.as_dict()
     np.testing.assert_allclose(
         one.estimator.cluster_centers_, many.estimator.cluster_centers_, rtol=1e-6, atol=1e-9
     )
     assert one.estimator.objective_ == pytest.approx(many.estimator.objective_)
-    assert one.features_in == many.features_in and one.method == many.method
+    assert one.features_in == many.features_in
+    assert one.method == many.method
     assert [row[0] for row in one.plan] == [row[0] for row in many.plan]
 
 
@@ -148,19 +151,26 @@ def test_memory_alone_makes_a_file_come_in_blocks(whole, known):
 
 
 def test_workers_of_dask_give_the_same(folder, known):
-    pytest.importorskip("distributed")
+    distributed = pytest.importorskip("distributed")
     asked = {"data": folder, "k": 3, "constraints": known, "settings": {"n_init": 1}}
-    here, there = jobs.run("cluster", **asked), jobs.run("cluster", engine="dask", **asked)
+    here = jobs.run("cluster", **asked)
+    # Workers in threads take part by the protocol of a cluster elsewhere.
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, protocol="tcp", dashboard_address=":0"
+    ) as cluster:
+        there = jobs.run("cluster", engine=f"dask={cluster.scheduler_address}", **asked)
     np.testing.assert_array_equal(here.labels, there.labels)
     assert isinstance(there.labels, np.ndarray)
-    assert any("Dask" in note for note in there.notes)
+    assert any("2 workers of Dask on tcp://" in note for note in there.notes)
+    assert there.features_in == here.features_in
 
 
 def test_labels_and_truth_are_read_from_all_files(whole, folder):
     for one_of in ({"labels": "segment"}, {"truth": "segment"}):
         one, many = (jobs.run("cluster", data=data, k=3, **one_of) for data in (whole, folder))
         np.testing.assert_array_equal(one.labels, many.labels)
-        assert one.scores == many.scores and one.class_names == many.class_names
+        assert one.scores == many.scores
+        assert one.class_names == many.class_names
 
 
 def test_raw_columns_are_taken_as_they_are(table, tmp_path):
@@ -199,14 +209,16 @@ def test_a_sample_is_said_to_be_one_and_sizes_are_those_of_all_rows(folder, know
     page = found.page().html()
     n_shown = found.sample.data.n_rows
     assert 100 < n_shown <= 106  # those that constraints mention are there too
-    assert f"Drawn from a sample of {n_shown} of 300 rows" in page
+    assert f"Drawn from a sample of {n_shown} of 300 rows" in page  # the map
+    assert "Drawn from a sample of 100 of 300 rows" in page  # what the clusters are
     assert "All rows are counted" in page
     assert found.violations.n_stated == 3
 
 
 def test_nothing_is_said_of_a_sample_where_all_rows_are_seen(folder):
     found = jobs.run("cluster", data=folder, k=3)
-    assert found.sampled == "" and "sample" not in found.page().html()
+    assert found.sampled == ""
+    assert "sample" not in found.page().html()
     assert found.facts()["sample"] == {"n_rows": 300, "of": 300}
 
 
@@ -222,7 +234,8 @@ def test_a_draw_is_uniform_seeded_and_holds_what_is_mentioned(monkeypatch):
     counts = np.zeros(200)
     for seed in range(400):
         sample = draw(200, np.array([3, 7]), seed)
-        assert sample.is_drawn.sum() == 50 and {3, 7} <= set(sample.rows.tolist())
+        assert sample.is_drawn.sum() == 50
+        assert {3, 7} <= set(sample.rows.tolist())
         assert np.all(np.diff(sample.rows) > 0)
         counts[sample.rows[sample.is_drawn]] += 1
     # Each row is drawn with probability 1/4: mean 100, standard deviation 8.7.
@@ -231,44 +244,120 @@ def test_a_draw_is_uniform_seeded_and_holds_what_is_mentioned(monkeypatch):
     np.testing.assert_array_equal(again.rows, sample.rows)
 
 
+# --- the other jobs -----------------------------------------------------------------------------
+
+
+def test_new_rows_get_clusters_file_by_file(folder, whole, known, tmp_path):
+    model = tmp_path / "model.skops"
+    found = jobs.run("cluster", data=folder, k=3, constraints=known)
+    found.save(model)
+    one = jobs.run("predict", model=model, data=whole)
+    many = jobs.run("predict", model=model, data=folder, memory="30kB")
+    np.testing.assert_array_equal(one.labels, many.labels)
+    assert one.sizes == many.sizes
+    assert one.notes == many.notes
+    many.write(predicted=tmp_path / "labels")
+    assert sorted(file.name for file in (tmp_path / "labels").iterdir()) == sorted(
+        file.name for file in folder.iterdir()
+    )
+    assert written(tmp_path / "labels")["cluster"] == many.labels.tolist()
+
+
+def test_labels_of_other_rows_are_not_replaced(folder, table, tmp_path):
+    found = jobs.run("cluster", data=folder, k=3)
+    found.save(tmp_path / "model.skops")
+    found.write(labels=tmp_path / "labels")
+    other = cut(table.slice(0, 250), tmp_path / "other")
+    many = jobs.run("predict", model=tmp_path / "model.skops", data=other)
+    with pytest.raises(InvalidRequest, match="holds something else"):
+        many.check_replaced(predicted=tmp_path / "labels")
+    same = jobs.run("predict", model=tmp_path / "model.skops", data=folder)
+    same.check_replaced(predicted=tmp_path / "labels")
+
+
+def test_clusters_are_explained_by_model_and_by_labels(folder, whole, tmp_path):
+    found = jobs.run("cluster", data=folder, k=3, drop=["segment"])
+    found.save(tmp_path / "model.skops")
+    found.write(labels=tmp_path / "labels")
+    in_memory = jobs.run("explain", model=tmp_path / "model.skops", data=whole)
+    by_model = jobs.run("explain", model=tmp_path / "model.skops", data=folder)
+    by_labels = jobs.run("explain", model=tmp_path / "labels", data=folder)
+    sizes = {one.name: one.size for one in in_memory.explanation.clusters}
+    for one in (by_model, by_labels):
+        assert {p.name: p.size for p in one.explanation.clusters} == sizes == found.sizes
+        assert one.sampled == ""
+    texts = [
+        [trait.what for trait in one.explanation.clusters[0].traits]
+        for one in (in_memory, by_model)
+    ]
+    assert texts[0] == texts[1]
+
+
+def test_labels_of_other_rows_are_not_explained(folder, table, tmp_path):
+    jobs.run("cluster", data=folder, k=3).write(labels=tmp_path / "labels")
+    fewer = cut(table.slice(0, 250), tmp_path / "fewer")
+    with pytest.raises(SidelightError, match=r"labels of 300 rows, but .*fewer has 250"):
+        jobs.run("explain", model=tmp_path / "labels", data=fewer)
+    turned = cut(table.take(np.arange(300)[::-1]), tmp_path / "turned")
+    with pytest.raises(SidelightError, match="names its rows otherwise"):
+        jobs.run("explain", model=tmp_path / "labels", data=turned)
+
+
+def test_candidates_are_compared_on_a_sample_and_the_chosen_is_fitted_to_all(
+    folder, known, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(_sample, "SAMPLE", 120)
+    monkeypatch.setattr(_comparison, "SAMPLE", 120)
+    found = jobs.run(
+        "compare", data=folder, k=[2, 3], methods=["pckmeans"], constraints=known, truth="segment"
+    )
+    assert len(found.labels) == 300 == sum(found.sizes.values())
+    assert len(found.compared) == 120
+    assert set(found.knowledge.mentioned) <= set(found.compared)
+    assert any("on a sample of 120 of 300 rows" in note for note in found.notes)
+    alone = jobs.run(
+        "cluster", data=folder, k=found.comparison.best_.k, constraints=known, truth="segment"
+    )
+    np.testing.assert_array_equal(found.labels, alone.labels)
+    truth = found.data.truth_codes[found.compared[found.comparison.compared]]
+    assert found._compared_truth().tolist() == truth.tolist()
+    found.write(report=tmp_path / "report.html", labels=tmp_path / "labels")
+    assert "Drawn from a sample" in (tmp_path / "report.html").read_text()
+    with pytest.raises(InvalidRequest, match="SpectralClustering needs all rows"):
+        jobs.run("compare", data=folder, k=[2, 3], methods=["spectral-clustering"])
+    with pytest.raises(InvalidRequest, match="engine= is for the fit of one number"):
+        jobs.run("cluster", data=folder, k=[2, 3], engine="dask")
+
+
 # --- checkpoints --------------------------------------------------------------------------------
 
 
-def command(*words: object) -> list[str]:
-    return [sys.executable, "-m", "sidelight", *map(str, words)]
-
-
 def test_a_killed_command_goes_on_with_the_same_labels(folder, known, tmp_path):
-    asked = ["cluster", folder, "-k", 3, "-c", known, "--json"]
     journal, labels = tmp_path / "fit.journal", tmp_path / "labels"
-    more = ["--set", "n_init=400", "--set", "tol=0", "--checkpoint", journal, "-o", labels]
-    running = subprocess.Popen(
-        command(*asked, *more), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    while running.poll() is None and not (journal.exists() and journal.stat().st_size > 50_000):
+    words = ["cluster", folder, "-k", 3, "-c", known, "--checkpoint", journal, "-o", labels]
+    more = ["--set", "n_init=60", "--set", "tol=0"]
+    command = [sys.executable, "-m", "sidelight", *map(str, [*words, *more])]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while running.poll() is None and not (journal.exists() and journal.stat().st_size > 20_000):
         os.sched_yield()
     running.send_signal(signal.SIGKILL)
     assert running.wait() == -signal.SIGKILL
-    assert journal.exists() and not labels.exists()
-
-    refused = subprocess.run(command(*asked, *more), capture_output=True, text=True)
-    assert refused.returncode != 0 and "--resume" in refused.stdout + refused.stderr
-    others = subprocess.run(
-        command(*asked, *more[:-2], "--seed", 1, "--resume", "-o", labels),
-        capture_output=True,
-        text=True,
-    )
-    assert others.returncode != 0 and "another fit" in others.stdout
-
     size = journal.stat().st_size
-    resumed = subprocess.run(command(*asked, *more, "--resume"), capture_output=True, text=True)
-    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
-    assert size > 50_000 and not journal.exists()
-    plain = jobs.run(
-        "cluster", data=folder, k=3, constraints=known, settings={"n_init": 400, "tol": 0.0}
-    )
+    assert not labels.exists()
+
+    fit = {"k": 3, "constraints": known, "settings": {"n_init": 60, "tol": 0}}
+    asked = {"data": folder, "checkpoint": journal, **fit}
+    with pytest.raises(SidelightError, match="already: resume=True goes on"):
+        jobs.run("cluster", **asked)
+    with pytest.raises(SidelightError, match="another fit"):
+        jobs.run("cluster", **asked, seed=1, resume=True)
+    resumed = jobs.run("cluster", **asked, resume=True)
+    assert journal.stat().st_size > size > 20_000
+    resumed.write(labels=labels)
+    assert not journal.exists()
+    plain = jobs.run("cluster", data=folder, **fit)
     assert written(labels)["cluster"] == plain.labels.tolist()
-    assert json.loads(resumed.stdout)["objective"] == pytest.approx(plain.estimator.objective_)
+    assert resumed.estimator.objective_ == pytest.approx(plain.estimator.objective_, rel=1e-12)
 
 
 def test_a_checkpoint_stays_until_the_results_are_written(folder, tmp_path):
@@ -282,6 +371,17 @@ def test_a_checkpoint_stays_until_the_results_are_written(folder, tmp_path):
     np.testing.assert_array_equal(found.labels, again.labels)
     again.write(labels=tmp_path / "labels", report=tmp_path / "report.html")
     assert not journal.exists()
+
+
+def test_a_checkpoint_is_no_file_of_rows_and_no_result(folder, tmp_path):
+    first = sorted(folder.iterdir())[0]
+    with pytest.raises(InvalidRequest, match="read here and would be lost"):
+        jobs.run("cluster", data=folder, k=3, checkpoint=first, resume=True)
+    found = jobs.run("cluster", data=folder, k=3, checkpoint=tmp_path / "labels.csv")
+    with pytest.raises(InvalidRequest, match="read here and would be lost"):
+        found.write(labels=tmp_path / "labels.csv")
+    with pytest.raises(SidelightError, match="does not exist"):
+        jobs.run("cluster", data=folder, k=3, checkpoint=tmp_path / "nowhere" / "fit.journal")
 
 
 def test_a_checkpoint_of_other_rows_is_refused(folder, table, tmp_path):
@@ -327,24 +427,22 @@ def test_a_folder_of_somebody_else_is_left_alone(folder, tmp_path):
 
 def test_a_folder_is_written_completely_or_not_at_all(folder, tmp_path, monkeypatch):
     found = jobs.run("cluster", data=folder, k=3)
-    parts = found.table.parts
-    monkeypatch.setattr(type(parts[-1]), "batches", failing(type(parts[-1]).batches, parts[-1]))
+    write, batches = pq.ParquetWriter.write_batch, []
+
+    def fails_at_the_third(self: Any, batch: Any) -> None:
+        batches.append(batch)
+        if len(batches) == 3:
+            raise OSError(28, "the disk is full")
+        write(self, batch)
+
+    monkeypatch.setattr(pq.ParquetWriter, "write_batch", fails_at_the_third)
     with pytest.raises(OSError, match="disk"):
         found.write(labels=tmp_path / "labels")
     assert not (tmp_path / "labels").exists()
 
 
-def failing(batches: Any, broken: Any) -> Any:
-    def read(self: Any, *given: Any, **named: Any) -> Any:
-        if self is broken:
-            raise OSError(5, "the disk fails")
-        return batches(self, *given, **named)
-
-    return read
-
-
 @pytest.mark.parametrize(
-    "given, match",
+    ("given", "match"),
     [
         ({"resume": True}, "checkpoint"),
         ({"engine": "spark"}, "dask=tcp"),

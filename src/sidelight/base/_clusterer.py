@@ -46,8 +46,9 @@ class Clusterer(ClusterMixin, ConstrainedEstimator):
         """Set what the clusters violate of what is known, and the classes that they stand for."""
         labels = self.labels_
         if is_elsewhere(labels):  # of these, only the rows that something is known of come here
-            rows = known.mentioned if len(known.mentioned) else np.zeros(1, dtype=np.int64)
-            known, labels = known[rows], labels[rows]
+            rows = np.zeros(1, dtype=np.int64) if known.is_empty else known.mentioned
+            labels = labels[rows]
+            known = Constraints(n_samples=1) if known.is_empty else known[rows]
         self.n_violations_ = known.violations(labels).n
         n_clusters = max(self._n_clusters_found(), int(labels.max(initial=-1)) + 1)
         self.cluster_names_ = name_clusters(known, labels, n_clusters)

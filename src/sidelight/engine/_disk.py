@@ -22,6 +22,9 @@ from sidelight.io.inner import row_name
 #: that blocks do not depend on the number of threads.
 BLOCKS_IN_BUDGET = 16
 
+#: With a row of a memory map so many bytes around it become part of the process.
+AROUND = 2**16
+
 #: Held while a thread raises the largest values of a source.
 _LARGEST = threading.Lock()
 
@@ -29,7 +32,7 @@ _LARGEST = threading.Lock()
 class DiskRows(RowSource):
     """Base of files of rows: blocks from the memory budget, and a search for missing values."""
 
-    max_parallel = BLOCKS_IN_BUDGET
+    max_parallel: int = BLOCKS_IN_BUDGET
     _missing_allowed = False
 
     def with_missing(self) -> Self:
@@ -38,6 +41,21 @@ class DiskRows(RowSource):
         rows._missing_allowed = True
         rows._checked = self._checked[:]
         return rows
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether all blocks were decoded and need not be again; never where nothing is decoded."""
+        return False
+
+    def kept_apart(self, n_rows: int) -> Self:
+        """Return the same rows, of which some are read elsewhere.
+
+        Parameters
+        ----------
+        n_rows : int
+            Number of rows that are read there.
+        """
+        return copy.copy(self)
 
     def _set_blocks(self, blocks: list[tuple[int, int]]) -> None:
         self._blocks = blocks
@@ -113,13 +131,22 @@ class MappedRows(DiskRows):
         self.n_rows, self.n_features = X.shape
         self.dtype = floating_dtype(X.dtype if dtype is None else dtype)
         row_bytes = max(1, self.n_features * self.dtype.itemsize)
-        rows = max(1, check_budget(memory_budget) // (BLOCKS_IN_BUDGET * row_bytes))
+        budget = check_budget(memory_budget)
+        rows = max(1, budget // (BLOCKS_IN_BUDGET * row_bytes))
         self._set_blocks(equal_blocks(self.n_rows, rows))
+        self._rows_per_take = max(1, budget // (4 * max(AROUND, row_bytes)))
 
     def take(self, rows: npt.ArrayLike) -> Array:
         """Return a copy of the rows at these positions."""
-        taken = np.asarray(self._X[np.asarray(rows, dtype=np.intp)], dtype=self.dtype)
-        return np.ascontiguousarray(taken)
+        positions = np.asarray(rows, dtype=np.intp)
+        taken = np.empty((len(positions), self.n_features), dtype=self.dtype)
+        for start, stop in equal_blocks(len(positions), self._rows_per_take):
+            taken[start:stop] = self._mapped()[positions[start:stop]]
+        return taken
+
+    def _mapped(self) -> Array:
+        """Return the map to read from."""
+        return self._X
 
     def read(self, task: tuple[int, ...]) -> Iterator[Array]:
         for number in task:
@@ -127,7 +154,7 @@ class MappedRows(DiskRows):
             yield self._check(number, self._load(start, stop))
 
     def _load(self, start: int, stop: int) -> Array:
-        return np.ascontiguousarray(np.asarray(self._X[start:stop]), dtype=self.dtype)
+        return np.ascontiguousarray(np.asarray(self._mapped()[start:stop]), dtype=self.dtype)
 
     def _name(self) -> str:
         return "The memory map"
@@ -150,6 +177,10 @@ class NpyRows(MappedRows):
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._X = map_npy(self.path)
+
+    def _mapped(self) -> Array:
+        """Return a new map, which gives back what it has read when it is gone."""
+        return map_npy(self.path)
 
     def _load(self, start: int, stop: int) -> Array:
         if not self._X.flags.c_contiguous:

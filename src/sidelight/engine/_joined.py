@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._typing import Array
-from sidelight.engine._disk import DiskRows
+from sidelight.engine._disk import BLOCKS_IN_BUDGET, DiskRows
 from sidelight.engine._source import RowSource
+from sidelight.engine._threads import get_threads
 
 
 class JoinedRows(RowSource):
@@ -58,13 +59,26 @@ class JoinedRows(RowSource):
         return self._blocks
 
     def tasks(self) -> list[tuple[int, ...]]:
-        return self._tasks
+        return super().tasks() if self._is_kept else self._tasks
+
+    def _workers(self) -> int:
+        return min(get_threads(), BLOCKS_IN_BUDGET) if self._is_kept else super()._workers()
+
+    @property
+    def _is_kept(self) -> bool:
+        """Whether blocks can be read each by itself, which takes no more memory than they do."""
+        return all(one.is_kept for one in self._sources)
 
     def with_missing(self) -> JoinedRows:
         """Return the same rows, where NaN stands for a value that was not measured."""
         rows = copy.copy(self)
         rows._sources = [one.with_missing() for one in self._sources]
         return rows
+
+    def to_be_read_once(self) -> None:
+        """Keep nothing in a file: who reads once has nothing from it."""
+        for one in self._sources:
+            one.to_be_read_once()
 
     def largest(self) -> Array:
         """Return the largest ``|x|`` of every column; files are read unless they have been."""

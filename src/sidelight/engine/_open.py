@@ -15,6 +15,7 @@ from sidelight.engine._files import FileRows
 from sidelight.engine._ids import NAMELESS, check_has_ids, check_ids, find_ids, id_candidates
 from sidelight.engine._joined import JoinedRows
 from sidelight.engine._source import RowSource, floating_dtype
+from sidelight.engine._store import BlockStore
 from sidelight.exceptions import SidelightError
 from sidelight.io.inner import Part, files_of, names_files, part_format, parts_of, quoted, spooled
 
@@ -105,10 +106,11 @@ def open_tables(
     features = _features(filled, columns, left_out)
     types = [part.schema.field(name).type for part in filled for name in features]
     dtype = floating_dtype(np.result_type(*map(_numpy_type, types)))
-    table_rows = sum(part.n_rows or 0 for part in filled)
+    starts = np.cumsum([0, *(part.n_rows or 0 for part in filled)]).tolist()
+    store = BlockStore(starts[-1] * len(features) * dtype.itemsize, budget)
     return [
-        FileRows(part, features, dtype, memory_budget=budget, table_rows=table_rows)
-        for part in filled
+        FileRows(part, features, dtype, memory_budget=budget, store=store, start=start)
+        for part, start in zip(filled, starts, strict=False)
     ], ids
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sidelight._typing import Array
+from sidelight.engine._disk import DiskRows
 from sidelight.engine._joined import JoinedRows
 from sidelight.engine._source import RowSource
 
@@ -24,17 +25,18 @@ class Piece(RowSource):
 
     Parameters
     ----------
-    source : RowSource
-        The rows; small to send, as those of files are.
+    source : DiskRows
+        The rows, none of which are kept yet; small to send, as those of files are.
     first, last : int
         The first task, and the one behind the last.
     """
 
-    def __init__(self, source: RowSource, first: int, last: int) -> None:
+    def __init__(self, source: DiskRows, first: int, last: int) -> None:
         tasks = source.tasks()[first:last]
-        self._source, self._first = source, tasks[0][0]
+        self._first = tasks[0][0]
         blocks = source.blocks[self._first : tasks[-1][-1] + 1]
         self._start = blocks[0][0]
+        self._source = source.kept_apart(blocks[-1][1] - self._start)
         self.n_rows, self.n_features = blocks[-1][1] - self._start, source.n_features
         self.dtype, self.is_sparse = source.dtype, source.is_sparse
         self.max_parallel = source.max_parallel
@@ -77,7 +79,7 @@ def pieces_of(source: RowSource) -> tuple[list[RowSource], list[str]]:
     pieces: list[RowSource] = []
     names: list[str] = []
     for named in files:
-        file = copy.copy(named)
+        file = named.kept_apart(named.n_rows)
         file.ids = None  # these are not to travel with every pass
         ends = _ends(file)
         for first, last in itertools.pairwise(ends):
@@ -87,7 +89,7 @@ def pieces_of(source: RowSource) -> tuple[list[RowSource], list[str]]:
     return pieces, names
 
 
-def _ends(source: RowSource) -> Array:
+def _ends(source: DiskRows) -> Array:
     """Numbers of the tasks at which the pieces of a file end, 0 included."""
     tasks, blocks = source.tasks(), source.blocks
     ends = np.array([blocks[task[-1]][1] for task in tasks])

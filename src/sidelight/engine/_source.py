@@ -106,6 +106,9 @@ class RowSource(ABC):
         """
         return self
 
+    def to_be_read_once(self) -> None:  # noqa: B027  (most rows keep nothing)
+        """Prepare for a single pass, such as that of a prediction."""
+
     @abstractmethod
     def read(self, task: tuple[int, ...]) -> Iterator[Any]:
         """Yield the blocks of one task, in order."""
@@ -363,7 +366,11 @@ def open_rows(
         such files, a pattern such as ``"big/*.parquet"`` or a list of files stands for the rows of
         all of them, one file after the other (``part-2`` before ``part-10``). Text files and
         queries, which cannot be read from the middle, are written once into a temporary Arrow or
-        Parquet file (in ``TMPDIR``), which is removed together with the rows.
+        Parquet file (in ``TMPDIR``), which is removed together with the rows. What was decoded is
+        kept for the next pass: in memory where all of it fits into half of the memory budget, else
+        in a temporary file of plain numbers in ``TMPDIR``, which nothing leaves behind. It is
+        written where the folder is on a disk with three times its size free; elsewhere files are
+        decoded in every pass.
     columns : sequence of str, default=None
         Columns to use; by default all numeric ones but the ids, which all files must have in the
         same order.

@@ -25,6 +25,7 @@ from ._row_values import smaller_values as smaller_values
 from ._row_values import total_of as total_of
 from ._source import BlockFunction as BlockFunction
 from ._source import opened as opened
+from ._store import BlockStore as BlockStore
 from ._threads import one_thread_blas as one_thread_blas
 from .dask._collections import rows_of_files as rows_of_files
 from .dask._engine import DaskEngine as DaskEngine

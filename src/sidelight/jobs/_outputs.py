@@ -107,7 +107,7 @@ KINDS: dict[str, OutputKind] = {
 
 def is_folder(path: Path) -> bool:
     """Whether an output is meant to be a folder: one that is there, or a name without an ending."""
-    return path.is_dir() or not path.suffix
+    return not path.suffix or (os.path.isdir(path) and not path.name.lower().endswith(PLAIN_TABLES))
 
 
 def files_of_folder(path: Path) -> list[Path]:

@@ -210,7 +210,8 @@ def restrict(known: Any, rows: IntArray) -> Statements:
         None if stated.labels is None else stated.labels._replace(codes=stated.labels.codes[rows]),
         None if stated.groups is None else stated.groups._replace(codes=stated.groups.codes[rows]),
     )
-    return kept if len(rows) == known.n_samples else _Repair(known, rows, kept).statements()
+    nothing_is_lost = len(known.mentioned) == 0 or place[known.mentioned].min() >= 0
+    return kept if nothing_is_lost else _Repair(known, rows, kept).statements()
 
 
 class _Repair:

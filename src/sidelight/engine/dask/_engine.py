@@ -245,7 +245,9 @@ class DaskEngine(Engine):
 
         jobs = dict(self._submit(work, orders))
         try:
-            for future, (address, done) in as_completed(list(jobs), with_results=True):
+            # On the loop of our client, which need not be the default one.
+            found = as_completed(list(jobs), loop=self._client.loop, with_results=True)
+            for future, (address, done) in found:
                 yield address, jobs.pop(future), done
         except KilledWorker as error:
             raise SidelightError(

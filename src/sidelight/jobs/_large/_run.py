@@ -71,7 +71,7 @@ class LargePrepared(Prepared):
         finally:
             workers.close()
         # The preparation knows the names; new rows come as plain numbers, as after a fit in memory.
-        vars(estimator).pop("feature_names_in_", None)
+        estimator.__dict__.pop("feature_names_in_", None)
         given = {name: value for name, value in vars(self).items() if name != "workers"}
         local = given.pop("local")
         given |= {"X": local, "data": replace(self.data, X=local), "estimator": estimator}
@@ -131,6 +131,11 @@ class LargeRun(Run):
         given = self.request.data
         return [*(files_of(given) if names_files(given) else ()), *self.request.inputs]
 
+    @property
+    def title(self) -> str:
+        """Title of the page: the files as they were named, and the method."""
+        return f"{self.data.path}: {type(self.estimator).__name__}"
+
     @cached_property
     def sizes(self) -> dict[str, int]:
         """Number of rows of every cluster, by the name of the cluster."""
@@ -148,6 +153,11 @@ class LargeRun(Run):
     @cached_property
     def _sample(self) -> Sample:
         return draw(self.data.n_rows, self.knowledge.mentioned, self.request.seed)
+
+    @property
+    def sample_rows(self) -> Any:
+        """Positions of the rows of the sample, ascending."""
+        return self._sample.rows
 
     @cached_property
     def sample(self) -> Run:
@@ -215,13 +225,17 @@ class LargeRun(Run):
 
     def page(self) -> Page:
         """Return the page of the sample, with the sizes of all clusters."""
+        return self._page_of()
+
+    def _page_of(self, **own: Any) -> Page:
         from sidelight.pictures.inner import Whole
         from sidelight.report.inner import page_of
 
         given = self.sample.as_given
         if self.sampled:
-            given = replace(given, whole=Whole(self.data.n_rows, self.sizes))
-        page = self.framed(page_of(given, explanation=self.explanation))
+            n_drawn = int(self._sample.is_drawn.sum())
+            given = replace(given, whole=Whole(self.data.n_rows, self.sizes, n_drawn))
+        page = self.framed(page_of(given, explanation=self.explanation, **own))
         if self._sample.has_mentioned:
             return page
         return replace(
@@ -251,7 +265,7 @@ class LargeRun(Run):
         """Return what new rows need: it does not know the rows of the fit, which are many."""
         lighter = copy.copy(self.estimator)
         for name in OF_ROWS:
-            vars(lighter).pop(name, None)
+            lighter.__dict__.pop(name, None)
         from sidelight.jobs._table._model import used_columns
 
         return Model(

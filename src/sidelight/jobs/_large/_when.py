@@ -50,17 +50,16 @@ def in_blocks(request: Any, method: Method | None = None) -> bool:
         return False
     if given or names_several(data):
         return True
-    path = Path(data)
     reads_blocks = method is None or method.tags.out_of_core
-    return reads_blocks and path.is_file() and _bytes_in_memory(path) > MAX_IN_MEMORY
+    return reads_blocks and os.path.isfile(data) and _bytes_in_memory(Path(data)) > MAX_IN_MEMORY
 
 
 def names_several(data: Any) -> bool:
     """Whether data is a folder, a pattern, a list of files, a dataset or a query."""
     if not isinstance(data, str | os.PathLike):
         return True
-    path = Path(data)
-    return path.is_dir() or (not path.exists() and glob.has_magic(os.fspath(data)))
+    # Unlike Path, these take a name that is too long for any file.
+    return os.path.isdir(data) or (not os.path.exists(data) and glob.has_magic(os.fspath(data)))
 
 
 def files_in(path: Path) -> list[Path]:

@@ -16,6 +16,7 @@ from sidelight.evaluation import Comparison, adjusted_rand_index
 from sidelight.evaluation import compare as compare_candidates
 from sidelight.evaluation.inner import COLUMNS, ask_in_general, seconds_of
 from sidelight.exceptions import InvalidRequest
+from sidelight.jobs._large._when import in_blocks
 from sidelight.jobs._options import fields_of
 from sidelight.jobs._registry import make_request
 from sidelight.jobs._table._asked import MethodRequest, Rows
@@ -72,13 +73,17 @@ class CompareRun(Run):
         ]
         if self.data.truth is None:
             return rows
-        truth = np.asarray(self.data.truth_codes)[self.comparison.compared]
+        truth = self._compared_truth()
         for row, one in zip(rows, self.comparison.candidates, strict=True):
             scored = one.labels is not None and bool(np.any(truth >= 0))
             row["adjusted_rand_index"] = (
                 adjusted_rand_index(truth, one.labels) if scored else float("nan")
             )
         return rows
+
+    def _compared_truth(self) -> Any:
+        """Return the true classes of the rows that were compared, as codes."""
+        return np.asarray(self.data.truth_codes)[self.comparison.compared]
 
     def tell(self) -> list[Told]:
         """Return the candidates side by side, the verdict, and the chosen one."""
@@ -108,7 +113,10 @@ class CompareRun(Run):
 
 def _table_fields(request: Rows) -> dict[str, Any]:
     """Return what a request says about rows, columns and knowledge."""
-    return {name: getattr(request, name) for name in fields_of(MethodRequest)}
+    found = {name: getattr(request, name) for name in fields_of(MethodRequest)}
+    if getattr(request, "memory", None) is not None:
+        found["memory"] = request.memory  # type: ignore[attr-defined]
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +146,7 @@ class PreparedComparison(Prepared):
             methods,
             constraints=self.knowledge,
             n_clusters=request.k,
-            budget=_left(self.budget, self.started),
+            budget=time_left(self.budget, self.started),
             random_state=request.seed,
         )
         best = comparison.best_
@@ -173,7 +181,7 @@ def prepare_comparison(
     names: tuple[str, ...] | None,
     budget: float | str | None = None,
     started: float = 0.0,
-) -> PreparedComparison:
+) -> Any:
     """Read the rows and what is known, and make features that every method takes."""
     others = [m for m in map(catalog.get, names or ()) if m.tags.kind != "clusterer"]
     if others:
@@ -195,6 +203,14 @@ def prepare_comparison(
         )
     single = make_request("cluster", {**_table_fields(request), "k": ANY_K, "method": base})
     assert isinstance(single, Rows)
+    if in_blocks(request):
+        # Here, since a table in memory does without these imports.
+        from sidelight.jobs._large._comparison import check_candidates, large_comparison
+        from sidelight.jobs._large._request import prepare_large
+
+        check_candidates(names)
+        own = {"names": names, "budget": budget, "started": started}
+        return large_comparison(prepare_large(single), request, **own)
     prepared = prepare(single)
     # A method may read columns as they are, which the request then says.
     asked: Any = request
@@ -204,7 +220,7 @@ def prepare_comparison(
     return PreparedComparison(**given, names=names, budget=budget, started=started)
 
 
-def _left(budget: float | str | None, started: float | None) -> float | None:
+def time_left(budget: float | str | None, started: float | None) -> float | None:
     """Seconds that are left of a budget; at least a little, for the message that it was short."""
     if budget is None:
         return None

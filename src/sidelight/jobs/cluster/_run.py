@@ -34,10 +34,13 @@ def prepare(request: ClusterRequest) -> Prepared:
                 f"{worded('conditions=', '--at-least')} needs all rows in memory, and these are "
                 "read block by block."
             )
-        # Here, since a table in memory does without these imports.
-        from sidelight.jobs._large._request import prepare_large
+        if several(request.k):
+            _check_compares(request)
+        else:
+            # Here, since a table in memory does without these imports.
+            from sidelight.jobs._large._request import prepare_large
 
-        return prepare_large(request)
+            return prepare_large(request)
     if several(request.k):
         # Here, since a single fit does without the imports of a comparison.
         from sidelight.jobs._table._comparison import prepare_comparison
@@ -56,3 +59,13 @@ def prepare(request: ClusterRequest) -> Prepared:
     return dataclasses.replace(
         found, conditions=conditions, notes=(*found.notes, *conditions.notes)
     )
+
+
+def _check_compares(request: ClusterRequest) -> None:
+    """Refuse what has no use where several numbers of clusters are tried on a sample."""
+    for name, option in (("engine", "--engine"), ("checkpoint", "--checkpoint")):
+        if getattr(request, name) is not None:
+            raise InvalidRequest(
+                f"{worded(name + '=', option)} is for the fit of one number of clusters; "
+                "`sidelight compare` tells which number suits, by a sample of the rows."
+            )

@@ -6,12 +6,19 @@ from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 from sidelight.jobs._options import METHOD, columns, word
-from sidelight.jobs._shared import LABELS, MODEL, REPORT, request, several_clusters
+from sidelight.jobs._shared import (
+    LABELS_OR_FOLDER,
+    MODEL,
+    REPORT,
+    InBlocks,
+    request,
+    several_clusters,
+)
 from sidelight.jobs._table._asked import TableRequest
 
 
 @request
-class CompareRequest(TableRequest):
+class CompareRequest(InBlocks, TableRequest):
     """Which methods and numbers of clusters to compare, on which rows.
 
     Examples
@@ -48,4 +55,4 @@ class CompareRequest(TableRequest):
 
 
 REQUEST = CompareRequest
-OUTPUTS = {"labels": LABELS, "report": REPORT, "model": MODEL}
+OUTPUTS = {"labels": LABELS_OR_FOLDER, "report": REPORT, "model": MODEL}

@@ -103,7 +103,7 @@ def prepare(request: ExplainRequest) -> ExplainRun:
 
 def is_folder_of_labels(model: Any) -> bool:
     """Whether what is explained is a folder of labels instead of a model."""
-    return isinstance(model, str | os.PathLike) and Path(model).is_dir()
+    return isinstance(model, str | os.PathLike) and os.path.isdir(model)
 
 
 def _cluster_by_cluster(explanation: Explanation) -> Iterator[Told]:

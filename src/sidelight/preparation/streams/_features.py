@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -129,8 +129,7 @@ class FeatureWatch:
         return sampled_rows(self.n_rows) if self.compares else np.empty(0, dtype=np.int64)
 
     def _values(self, raw: RawColumn) -> npt.NDArray[Any]:
-        plan = replace(self.plan, written=self.plan.written)
-        return read_typed(plan, raw, some=True).values
+        return read_typed(self.plan, raw, some=True).values
 
 
 def _taken(raw: RawColumn, rows: IntArray) -> RawColumn:

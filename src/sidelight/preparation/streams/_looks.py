@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +17,6 @@ from sidelight.preparation.streams._quantiles import Quantiles
 
 #: Values that cannot be read and are shown to the user.
 SHOWN = 2
-
-
-class Joinable(Protocol):
-    """What is known of consecutive rows."""
-
-    def join(self, other: Any) -> Any:
-        """Return what is known of these rows and of those that follow."""
 
 
 def both(one: Any, other: Any) -> Any:

@@ -9,7 +9,14 @@ import numpy as np
 
 from sidelight._typing import Array
 from sidelight.engine import RowSource
-from sidelight.engine.inner import FileRows, JoinedRows, find_ids, id_candidates
+from sidelight.engine.inner import (
+    BlockStore,
+    FileRows,
+    JoinedRows,
+    check_budget,
+    find_ids,
+    id_candidates,
+)
 from sidelight.exceptions import SidelightError
 from sidelight.io.inner import ArrowColumns, Part, spooled
 from sidelight.preparation._source import Source
@@ -18,6 +25,9 @@ from sidelight.preparation.streams._table import as_parts, places_of
 
 if TYPE_CHECKING:
     from sidelight.preparation._preparer import TablePreparer
+
+#: Element type of features.
+DTYPE = np.dtype(np.float64)
 
 
 def prepared_rows(
@@ -29,8 +39,9 @@ def prepared_rows(
 ) -> RowSource:
     """Features of a table on disk, block by block: what a fit reads its rows from.
 
-    The table is read, and its features are written, as often as the rows are gone through. Rows
-    whose features fit into half of the memory budget are kept.
+    The features of a block are kept when it is read for the first time: in memory where all of the
+    table fits into half of the memory budget, else in a temporary file (in ``TMPDIR``) that is gone
+    together with the rows. Without room for such a file, they are made anew whenever they are read.
 
     Parameters
     ----------
@@ -136,11 +147,10 @@ def prepared_files(
     for part in parts:
         preparer.check_columns(part.schema.names, part.name)
     places = places_of(parts)
-    table_rows = -(-places.n_rows // workers)
+    n_values = -(-places.n_rows // workers) * len(preparer.get_feature_names_out())
+    store = BlockStore(n_values * DTYPE.itemsize, check_budget(memory_budget))
     return [
-        PreparedFile(
-            part, preparer, places, start, memory_budget=memory_budget, table_rows=table_rows
-        )
+        PreparedFile(part, preparer, places, start, memory_budget=memory_budget, store=store)
         for part, start in zip(parts, places.starts, strict=False)
     ]
 
@@ -188,8 +198,8 @@ class PreparedFile(FileRows):
         Position of the first row of the file.
     memory_budget : int or str, default=None
         Bytes that blocks may take at the same time.
-    table_rows : int, default=None
-        Rows that share the budget; by default those of the table.
+    store : BlockStore, default=None
+        What keeps the blocks of the table; by default one for this file.
     """
 
     def __init__(
@@ -200,23 +210,24 @@ class PreparedFile(FileRows):
         start: int,
         *,
         memory_budget: int | str | None = None,
-        table_rows: int | None = None,
+        store: BlockStore | None = None,
     ) -> None:
-        self._preparer, self._places, self._first = preparer, places, start
+        self._preparer, self._places = preparer, places
         self._needed = [column.plan.name for column in preparer._parts]
         features = preparer.get_feature_names_out().tolist()
         super().__init__(
             part,
             features,
-            np.float64,
+            DTYPE,
             memory_budget=memory_budget,
-            table_rows=table_rows or places.n_rows,
+            store=store,
+            start=start,
         )
 
     def _stream(self, chunk: int) -> Iterator[Array]:
         import pyarrow as pa
 
-        start = self._first + int(self._starts[chunk])
+        start = self._first_row + int(self._starts[chunk])
         rows, asked = self._rows_per_block, self._needed
         for batch in self._part.batches(asked, rows=rows, chunks=[chunk]):
             columns = ArrowColumns(pa.Table.from_batches([batch]))
