@@ -31,7 +31,7 @@ def test_what_fits_is_read(path: Path) -> None:
 
 def test_what_does_not_fit_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "largest_size", lambda: X.nbytes - 1)
-    with pytest.raises(SidelightError, match=r"Constr.* works on rows in memory.*40 rows of 3"):
+    with pytest.raises(SidelightError, match=r"Constr.* needs all rows in memory.*40 rows of 3"):
         ConstrainedAgglomeration(2).fit(path)
     ConstrainedAgglomeration(2).fit(open_rows(path).to_memory())
     KMeans(2).fit(path)  # block by block

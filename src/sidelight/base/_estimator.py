@@ -35,7 +35,7 @@ from sidelight.constraints import Constraints
 from sidelight.constraints.inner import align, check_one_index, warn_of_order, warn_of_positions
 from sidelight.engine import RowSource, as_rows
 from sidelight.engine.inner import in_checkpoint, opened
-from sidelight.exceptions import ConstraintWarning, SidelightError, UnusedKnowledge
+from sidelight.exceptions import ConstraintWarning, SidelightError, SparseRows, UnusedKnowledge
 from sidelight.tags import KINDS, MethodTags
 
 #: Settings under which ``X`` holds what is between rows, and not rows.
@@ -277,6 +277,8 @@ class ConstrainedEstimator(BaseEstimator):
             raise ValueError(
                 f"Found 0 sample(s) in X, but {type(self).__name__} needs at least one row."
             )
+        if X.is_sparse and not self.__sidelight_tags__().sparse:
+            raise SparseRows(no_sparse_rows(type(self).__name__))
         if reset:
             self._fitted_dense = not X.is_sparse
         if reset or hasattr(X, "columns"):
@@ -290,8 +292,6 @@ class ConstrainedEstimator(BaseEstimator):
 
     def _loaded(self, rows: Any, tags: MethodTags, *, reset: bool) -> Any:
         """Return rows that were read from disk as rows that were given are returned."""
-        if sparse.issparse(rows) and not tags.sparse:
-            raise SidelightError(no_sparse_rows(type(self).__name__))
         if reset:
             self._fitted_dense = not sparse.issparse(rows)
         return self._arranged(rows, tags) if sparse.issparse(rows) else rows

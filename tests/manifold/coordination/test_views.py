@@ -55,7 +55,7 @@ def test_new_rows_of_either_view(make):
     model = make().fit([first, second], correspondences=linked())
     np.testing.assert_allclose(model.transform(first, view=0), model.embeddings_[0], atol=1e-8)
     np.testing.assert_allclose(model.transform(second, view=1), model.embeddings_[1], atol=1e-8)
-    with pytest.raises(TypeError, match="Dask collection"):
+    with pytest.raises(SidelightError, match=r"Rows are a dask\.array of two dimensions"):
         model.transform(not_in_memory.Array(second), view=1)
     between = np.linspace(0.1, 0.9, 20)
     left = model.transform(np.column_stack([np.cos(4 * between), np.sin(4 * between)]), view=0)
