@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import cloudpickle
-import numpy as np
 
 from sidelight.engine.partitioned._engine import Engine, Loss
 
@@ -133,15 +132,3 @@ class Piece:
 
     def __call__(self) -> Any:
         return self.rows
-
-
-def cut(X: Any, n_parts: int, *, with_empty: bool = True) -> list[Any]:
-    """Cut rows into unequal pieces, some of them empty."""
-    n = X.shape[0]
-    weights = np.arange(1, n_parts + 1) ** 1.5
-    ends = np.round(np.cumsum(weights) / weights.sum() * n).astype(int)
-    starts = np.concatenate([[0], ends[:-1]])
-    pieces = [X[a:b] for a, b in zip(starts, ends, strict=True)]
-    if with_empty and n_parts > 1:
-        pieces = [X[:0], *pieces[:1], X[:0], *pieces[1:]]
-    return pieces

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.engine.processes import cut
+from tests.common.partitions import cut
 
 from sidelight import Constraints
 from sidelight.cluster import KMeans, MPCKMeans, PCKMeans, SoftBalancedKMeans, SphericalKMeans

@@ -12,7 +12,7 @@ import pytest
 from cloudpickle import dumps
 from sklearn.datasets import make_blobs
 from tests.common.models import data_for, make
-from tests.engine.processes import cut
+from tests.common.partitions import cut
 
 from sidelight import Constraints, catalog
 from sidelight.base._answers import _Answer, _travelling

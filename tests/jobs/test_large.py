@@ -209,7 +209,8 @@ def test_a_sample_is_said_to_be_one_and_sizes_are_those_of_all_rows(folder, know
     page = found.page().html()
     n_shown = found.sample.data.n_rows
     assert 100 < n_shown <= 106  # those that constraints mention are there too
-    assert f"Drawn from a sample of {n_shown} of 300 rows" in page
+    assert f"Drawn from a sample of {n_shown} of 300 rows" in page  # the map
+    assert "Drawn from a sample of 100 of 300 rows" in page  # what the clusters are
     assert "All rows are counted" in page
     assert found.violations.n_stated == 3
 
@@ -334,24 +335,24 @@ def test_candidates_are_compared_on_a_sample_and_the_chosen_is_fitted_to_all(
 def test_a_killed_command_goes_on_with_the_same_labels(folder, known, tmp_path):
     journal, labels = tmp_path / "fit.journal", tmp_path / "labels"
     words = ["cluster", folder, "-k", 3, "-c", known, "--checkpoint", journal, "-o", labels]
-    more = ["--set", "n_init=900", "--set", "tol=0"]
+    more = ["--set", "n_init=60", "--set", "tol=0"]
     command = [sys.executable, "-m", "sidelight", *map(str, [*words, *more])]
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while running.poll() is None and not (journal.exists() and journal.stat().st_size > 50_000):
+    while running.poll() is None and not (journal.exists() and journal.stat().st_size > 20_000):
         os.sched_yield()
     running.send_signal(signal.SIGKILL)
     assert running.wait() == -signal.SIGKILL
     size = journal.stat().st_size
     assert not labels.exists()
 
-    fit = {"k": 3, "constraints": known, "settings": {"n_init": 900, "tol": 0}}
+    fit = {"k": 3, "constraints": known, "settings": {"n_init": 60, "tol": 0}}
     asked = {"data": folder, "checkpoint": journal, **fit}
     with pytest.raises(SidelightError, match="already: resume=True goes on"):
         jobs.run("cluster", **asked)
     with pytest.raises(SidelightError, match="another fit"):
         jobs.run("cluster", **asked, seed=1, resume=True)
     resumed = jobs.run("cluster", **asked, resume=True)
-    assert journal.stat().st_size > size > 50_000
+    assert journal.stat().st_size > size > 20_000
     resumed.write(labels=labels)
     assert not journal.exists()
     plain = jobs.run("cluster", data=folder, **fit)
@@ -370,6 +371,17 @@ def test_a_checkpoint_stays_until_the_results_are_written(folder, tmp_path):
     np.testing.assert_array_equal(found.labels, again.labels)
     again.write(labels=tmp_path / "labels", report=tmp_path / "report.html")
     assert not journal.exists()
+
+
+def test_a_checkpoint_is_no_file_of_rows_and_no_result(folder, tmp_path):
+    first = sorted(folder.iterdir())[0]
+    with pytest.raises(InvalidRequest, match="read here and would be lost"):
+        jobs.run("cluster", data=folder, k=3, checkpoint=first, resume=True)
+    found = jobs.run("cluster", data=folder, k=3, checkpoint=tmp_path / "labels.csv")
+    with pytest.raises(InvalidRequest, match="read here and would be lost"):
+        found.write(labels=tmp_path / "labels.csv")
+    with pytest.raises(SidelightError, match="does not exist"):
+        jobs.run("cluster", data=folder, k=3, checkpoint=tmp_path / "nowhere" / "fit.journal")
 
 
 def test_a_checkpoint_of_other_rows_is_refused(folder, table, tmp_path):
@@ -415,20 +427,18 @@ def test_a_folder_of_somebody_else_is_left_alone(folder, tmp_path):
 
 def test_a_folder_is_written_completely_or_not_at_all(folder, tmp_path, monkeypatch):
     found = jobs.run("cluster", data=folder, k=3)
-    parts = found.table.parts
-    monkeypatch.setattr(type(parts[-1]), "batches", failing(type(parts[-1]).batches, parts[-1]))
+    write, batches = pq.ParquetWriter.write_batch, []
+
+    def fails_at_the_third(self: Any, batch: Any) -> None:
+        batches.append(batch)
+        if len(batches) == 3:
+            raise OSError(28, "the disk is full")
+        write(self, batch)
+
+    monkeypatch.setattr(pq.ParquetWriter, "write_batch", fails_at_the_third)
     with pytest.raises(OSError, match="disk"):
         found.write(labels=tmp_path / "labels")
     assert not (tmp_path / "labels").exists()
-
-
-def failing(batches: Any, broken: Any) -> Any:
-    def read(self: Any, *given: Any, **named: Any) -> Any:
-        if self is broken:
-            raise OSError(5, "the disk fails")
-        return batches(self, *given, **named)
-
-    return read
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
-from tests.engine.processes import cut
+from tests.common.partitions import cut
 from tests.engine.test_purity import SETTINGS, knowledge
 
 from sidelight import Constraints, catalog

@@ -47,7 +47,9 @@ def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def answer(self: Any, X: Any, *args: Any, **options: Any) -> Any:
-        X = opened(X)
+        given, X = X, opened(X)
+        if X is not given and is_elsewhere(X):
+            X.to_be_read_once()
         if not is_elsewhere(X) or self.__sidelight_tags__().out_of_core:
             return method(self, X, *args, **options)
         return answers(self, method.__name__, X, *args, **options)

@@ -32,7 +32,7 @@ _LARGEST = threading.Lock()
 class DiskRows(RowSource):
     """Base of files of rows: blocks from the memory budget, and a search for missing values."""
 
-    max_parallel = BLOCKS_IN_BUDGET
+    max_parallel: int = BLOCKS_IN_BUDGET
     _missing_allowed = False
 
     def with_missing(self) -> Self:

@@ -113,6 +113,10 @@ class FileRows(DiskRows):
     def _workers(self) -> int:
         return min(get_threads(), BLOCKS_IN_BUDGET) if self.is_kept else super()._workers()
 
+    def to_be_read_once(self) -> None:
+        """Keep nothing in a file: who reads once has nothing from it."""
+        self._store.keep_no_more()
+
     def read(self, task: tuple[int, ...]) -> Iterator[Array]:
         for number, block in zip(task, self._read(task), strict=True):
             yield self._check(number, block)

@@ -75,6 +75,11 @@ class JoinedRows(RowSource):
         rows._sources = [one.with_missing() for one in self._sources]
         return rows
 
+    def to_be_read_once(self) -> None:
+        """Keep nothing in a file: who reads once has nothing from it."""
+        for one in self._sources:
+            one.to_be_read_once()
+
     def largest(self) -> Array:
         """Return the largest ``|x|`` of every column; files are read unless they have been."""
         if not all(one.is_checked for one in self._sources):

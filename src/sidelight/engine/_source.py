@@ -106,6 +106,9 @@ class RowSource(ABC):
         """
         return self
 
+    def to_be_read_once(self) -> None:  # noqa: B027  (most rows keep nothing)
+        """Prepare for a single pass, such as that of a prediction."""
+
     @abstractmethod
     def read(self, task: tuple[int, ...]) -> Iterator[Any]:
         """Yield the blocks of one task, in order."""

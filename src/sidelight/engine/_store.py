@@ -68,7 +68,7 @@ class BlockStore:
     def _begin(self) -> None:
         self._process = os.getpid()
         self._lock = threading.Lock()
-        self._blocks: dict[int, Array | _Place] = {}
+        self._blocks: dict[int, Array | _Spot] = {}
         self._claimed: set[int] = set()
         self._file: _NamelessFile | None = None
         self._end = 0
@@ -92,7 +92,7 @@ class BlockStore:
     def get(self, number: int) -> Array | None:
         """Return a block, or None if it is not kept."""
         file, kept = self._file, self._blocks.get(number)
-        if not isinstance(kept, _Place):
+        if not isinstance(kept, _Spot):
             return kept
         block = np.empty(kept.shape, dtype=kept.dtype)
         return block if file is not None and file.read(block, kept.offset) else None
@@ -123,7 +123,7 @@ class BlockStore:
             if self._adds:
                 self._blocks[number] = place
 
-    def _claim(self, number: int, block: Array) -> tuple[_NamelessFile, _Place] | None:
+    def _claim(self, number: int, block: Array) -> tuple[_NamelessFile, _Spot] | None:
         """Return where a block goes, unless it is there, or on its way from another thread."""
         if not self._adds or os.getpid() != self._process:  # a fork shares the file
             return None
@@ -136,9 +136,13 @@ class BlockStore:
             if self._file is None:
                 return None
             self._claimed.add(number)
-            place = _Place(self._end, block.shape, block.dtype)
+            place = _Spot(self._end, block.shape, block.dtype)
             self._end += block.nbytes
             return self._file, place
+
+    def keep_no_more(self) -> None:
+        """Write nothing: the rows are read once, and what is kept would not be read again."""
+        self._adds = False
 
     def _give_up(self) -> None:
         """Give the room back; threads that are reading finish with the file of before."""
@@ -146,7 +150,7 @@ class BlockStore:
             self._adds, self._file, self._blocks = False, None, {}
 
 
-class _Place(NamedTuple):
+class _Spot(NamedTuple):
     """Where a block is in the file."""
 
     offset: int

@@ -221,6 +221,12 @@ class Elsewhere(InBlocks):
         bool, flag("Go on from the file of --checkpoint, if there is one.", panel=LARGE)
     ] = False
 
+    @property
+    def inputs(self) -> list[Path]:
+        """The files that are read, that of the checkpoint too: no result may replace it."""
+        found = super().inputs
+        return found if self.checkpoint is None else [*found, Path(self.checkpoint)]
+
 
 @request
 class Seed:

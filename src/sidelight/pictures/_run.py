@@ -57,10 +57,13 @@ class Whole:
         Number of rows.
     sizes : mapping of str to int
         Number of rows of every cluster, by its number; ``-1`` stands for none.
+    n_drawn : int
+        Rows of the sample that were drawn at random: those that clusters are explained by.
     """
 
     n_rows: int
     sizes: Mapping[str, int]
+    n_drawn: int
 
 
 @dataclass(frozen=True)

@@ -157,7 +157,7 @@ def map_notes(
     if run.source is not run.rows:
         notes.append("Values that were not measured are filled with what the model expects.")
     if run.whole is not None:
-        notes.append(sampled(run))
+        notes.append(sampled(run, run.n_rows))
     if len(selection.rows) < run.n_rows:
         first = (
             "those that constraints mention first, then " if len(run.constraints.mentioned) else ""

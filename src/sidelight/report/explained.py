@@ -50,9 +50,9 @@ def explain_columns(given: Given, columns: Sequence[TypedColumn] | None) -> Expl
     return explain_clusters(columns, labels, ids=ids, X=given.rows, probabilities=chances)
 
 
-def sampled(run: Given) -> str:
+def sampled(run: Given, n_rows: int) -> str:
     """Return of which rows a page speaks, where they are a sample, as a sentence."""
-    return f"Drawn from a sample of {run.n_rows:,} of {counted(run.n_all, 'row')}."
+    return f"Drawn from a sample of {n_rows:,} of {counted(run.n_all, 'row')}."
 
 
 def explained_card(run: Run, explanation: Explanation | None) -> Markup | None:
@@ -65,7 +65,7 @@ def explained_card(run: Run, explanation: Explanation | None) -> Markup | None:
         profiles = tuple(p for p in profiles if p.size >= largest)[:SHOWN_CLUSTERS]
     notes = explanation.rules.sentence
     if run.whole is not None:
-        notes = f"{sampled(run)} {notes}"
+        notes = f"{sampled(run, run.whole.n_drawn)} {notes}"
     if hidden := len(run.clusters.names) - len(profiles):
         notes += f" {counted(hidden, 'smaller cluster')} not shown."
     css = "profiles by-two" if len(profiles) in (2, 4) else "profiles"

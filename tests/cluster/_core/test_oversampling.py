@@ -9,8 +9,8 @@ import pytest
 from scipy import sparse
 from scipy.stats import kstest
 from sklearn.datasets import make_blobs
+from tests.common.partitions import cut
 from tests.engine.partitioned.test_equal_to_memory import Forgetful
-from tests.engine.processes import cut
 
 from sidelight import Constraints
 from sidelight._kernels.cluster.oversampling import uniforms

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import linprog
+from tests.common.partitions import cut
 from tests.engine.partitioned.test_equal_to_memory import Forgetful
-from tests.engine.processes import cut
 
 from sidelight import Constraints
 from sidelight.cluster import SizeConstrainedKMeans

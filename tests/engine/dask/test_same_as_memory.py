@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.engine.processes import cut
+from tests.common.partitions import cut
 
 from sidelight import Constraints
 from sidelight.cluster import COPKMeans, KMeans, MPCKMeans, PCKMeans, SphericalKMeans

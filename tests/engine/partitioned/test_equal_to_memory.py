@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
-from tests.engine.processes import cut
+from tests.common.partitions import cut
 from tests.engine.test_purity import SETTINGS, knowledge
 
 from sidelight import Constraints, catalog

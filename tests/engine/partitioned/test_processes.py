@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from tests.engine.processes import Piece, ProcessEngine, cut
+from tests.common.partitions import cut
+from tests.engine.processes import Piece, ProcessEngine
 
 from sidelight import Constraints
 from sidelight.cluster import KMeans, MPCKMeans, PCKMeans

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.processes import cut
+from tests.common.partitions import cut
 
 from sidelight.engine.partitioned._beside import kept
 from sidelight.engine.partitioned._local import LocalEngine

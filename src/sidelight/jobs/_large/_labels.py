@@ -46,7 +46,7 @@ def fill_labels_of_parts(
     spreadsheet_safe : bool
         Whether texts in a CSV file that a spreadsheet would run get an apostrophe in front.
     """
-    blocks = _Blocks(table, labels, classes)
+    blocks = _LabelBlocks(table, labels, classes)
     if path.is_dir():
         names = names_of_parts(table.parts)
         for number, name in enumerate(names):
@@ -72,7 +72,7 @@ def names_of_parts(parts: Sequence[Part]) -> list[str]:
     return [f"part-{number:0{digits}}" for number in range(len(parts))]
 
 
-class _Blocks:
+class _LabelBlocks:
     """Names and clusters of the rows, a few at a time."""
 
     def __init__(self, table: PartedTable, labels: Any, classes: Mapping[str, str]) -> None:
@@ -82,17 +82,22 @@ class _Blocks:
         """Yield names (an Arrow array) and clusters of the rows of a file."""
         import pyarrow as pa
 
-        part, start = self.table.parts[number], self.table.starts[number]
-        if self.table.id_column is None:
-            stop = self.table.starts[number + 1]
-            for first in range(start, stop, BLOCK_ROWS):
-                last = min(first + BLOCK_ROWS, stop)
-                yield pa.array(np.arange(first, last)), self.labels[first:last]
-            return
-        for batch in part.batches([self.table.id_column], rows=BLOCK_ROWS):
-            stop = start + batch.num_rows
-            yield batch.column(0), self.labels[start:stop]
-            start = stop
+        start, stop = self.table.starts[number], self.table.starts[number + 1]
+        ids = self.table.ids
+        for first in range(start, stop, BLOCK_ROWS):
+            last = min(first + BLOCK_ROWS, stop)
+            names = np.arange(first, last) if ids is None else ids[first:last]
+            yield pa.array(names, self.kind), self.labels[first:last]
+
+    @property
+    def kind(self) -> pa.DataType:
+        """Type of the names."""
+        import pyarrow as pa
+
+        ids = self.table.ids
+        if ids is None:
+            return pa.int64()
+        return pa.from_numpy_dtype(ids.dtype) if ids.dtype.kind in "iu" else pa.string()
 
     def class_column(self, clusters: Any) -> Any:
         """Return the classes that clusters stand for; None where they stand for none."""
@@ -107,34 +112,23 @@ class _Blocks:
         return int(max(self.labels.max(initial=0), *map(int, self.classes)))
 
 
-def _write_parquet(path: Path, blocks: _Blocks, numbers: Sequence[int], name: str) -> None:
+def _write_parquet(path: Path, blocks: _LabelBlocks, numbers: Sequence[int], name: str) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    kind = _kind_of_ids(blocks.table)
-    fields = [pa.field(name, kind), pa.field(CLUSTER, pa.int64())]
+    fields = [pa.field(name, blocks.kind), pa.field(CLUSTER, pa.int64())]
     fields += [pa.field(CLASS, pa.string())] if blocks.classes else []
     schema = pa.schema(fields, metadata={PART: b"labels"})
     with pq.ParquetWriter(path, schema) as writer:
         for number in numbers:
             for ids, clusters in blocks.of(number):
-                columns = [ids.cast(kind), pa.array(np.asarray(clusters, dtype=np.int64))]
+                columns = [ids, pa.array(np.asarray(clusters, dtype=np.int64))]
                 if blocks.classes:
                     columns.append(pa.array(blocks.class_column(clusters), pa.string()))
                 writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
 
 
-def _kind_of_ids(table: PartedTable) -> pa.DataType:
-    """Type of the names of rows in all files."""
-    import pyarrow as pa
-
-    if table.id_column is None:
-        return pa.int64()
-    kinds = {part.schema.field(table.id_column).type for part in table.filled}
-    return kinds.pop() if len(kinds) == 1 else pa.string()
-
-
-def _write_csv(path: Path, blocks: _Blocks, spreadsheet_safe: bool) -> None:
+def _write_csv(path: Path, blocks: _LabelBlocks, spreadsheet_safe: bool) -> None:
     header = [ID, CLUSTER, *([CLASS] if blocks.classes else [])]
     with open_text(path, "w") as file:
         writer = csv.writer(file, delimiter="\t" if is_tsv(path) else ",", lineterminator="\n")

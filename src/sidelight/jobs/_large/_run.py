@@ -131,6 +131,11 @@ class LargeRun(Run):
         given = self.request.data
         return [*(files_of(given) if names_files(given) else ()), *self.request.inputs]
 
+    @property
+    def title(self) -> str:
+        """Title of the page: the files as they were named, and the method."""
+        return f"{self.data.path}: {type(self.estimator).__name__}"
+
     @cached_property
     def sizes(self) -> dict[str, int]:
         """Number of rows of every cluster, by the name of the cluster."""
@@ -228,7 +233,8 @@ class LargeRun(Run):
 
         given = self.sample.as_given
         if self.sampled:
-            given = replace(given, whole=Whole(self.data.n_rows, self.sizes))
+            n_drawn = int(self._sample.is_drawn.sum())
+            given = replace(given, whole=Whole(self.data.n_rows, self.sizes, n_drawn))
         page = self.framed(page_of(given, explanation=self.explanation, **own))
         if self._sample.has_mentioned:
             return page

@@ -6,13 +6,14 @@ import contextlib
 import logging
 import weakref
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from sidelight._words import worded
 from sidelight.engine import RowSource, checkpoint, get_threads, memory
 from sidelight.engine.inner import DaskEngine, FilePartitions, check_budget, rows_of_files
 from sidelight.exceptions import InvalidRequest, SidelightError
-from sidelight.io.inner import Part
+from sidelight.io.inner import Part, check_apart, check_writable
 
 DASK = "dask"
 #: Seconds to wait for the scheduler of a cluster.
@@ -33,6 +34,8 @@ class Workers:
         self._checkpoint = getattr(request, "checkpoint", None)
         self._resume = getattr(request, "resume", False)
         self._budget = _budget(self._memory)
+        if self._checkpoint is not None:
+            _check_checkpoint(Path(self._checkpoint), request)
         self._engine: str | None = getattr(request, "engine", None)
         self._client: Any = None
         self._n_processes = 1
@@ -87,6 +90,17 @@ class Workers:
     def spread(self, rows: RowSource) -> RowSource:
         """Return the rows as a fit reads them, by whoever works."""
         return rows if self._client is None else rows_of_files(rows, self._client)
+
+
+def _check_checkpoint(path: Path, request: Any) -> None:
+    """Refuse a file of another fit, or a place where there can be none, before any work."""
+    check_writable(path)
+    check_apart([path], request.inputs[:-1])
+    if path.exists() and not request.resume:
+        raise SidelightError(
+            f"There is a checkpoint {path} already: {worded('resume=True', '--resume')} goes on "
+            "from it; remove the file to begin anew."
+        )
 
 
 def _budget(given: int | str | None) -> int:

@@ -215,7 +215,7 @@ class ComponentwiseEM:
 
     def _evaluate(self) -> None:
         """Recompute all densities and the log-likelihood."""
-        work = _Evaluation(self.components, self.weights)
+        work = _MessageLength(self.components, self.weights)
         (likelihood,), rows = self.source.map_reduce(work, aligned=(self._row_weights,))
         self._densities: tuple[Array, ...] = rows
         self._stale = None
@@ -308,7 +308,7 @@ def revise(
     shifts[moved] = new_shifts[moved]
 
 
-class _Evaluation:
+class _MessageLength:
     """All densities of a block, and its log-likelihood."""
 
     again_from: tuple[int, ...] = ()
