@@ -74,7 +74,7 @@ class Counted:
 
 
 def run(quick: bool) -> list[Row]:
-    small, large = (8_000, 32_000) if quick else (50_000, 200_000)
+    small, large = (8_000, 32_000) if quick else (100_000, 500_000)
     with workers(1):
         return [costs(*method, small, large) for method in METHODS]
 
