@@ -236,11 +236,13 @@ def test_shares_are_a_softmax_at_any_scale(spread: float) -> None:
     new = (2, logs[:, 2].copy(), linear[:, 2].copy())
     logs[:, 2], linear[:, 2] = np.nan, np.nan
     new_shifts, masses = np.empty(50), np.zeros(5)
-    shares = component_shares(logs, linear, shifts, *new, weights, counts, 2, new_shifts, masses)
+    shares = np.full(len(logs), np.nan)
+    component_shares(logs, linear, shifts, *new, weights, counts, 2, new_shifts, masses, shares)
     np.testing.assert_allclose(shares, expected[:, 2], atol=1e-12)
     np.testing.assert_allclose(masses, expected.sum(axis=0), atol=1e-10)
     again = new_shifts.copy()
-    likelihood, all_of_them = all_shares(logs, linear, shifts, *new, weights, counts, new_shifts)
+    all_of_them = np.full(logs.shape, np.nan)
+    likelihood = all_shares(logs, linear, shifts, *new, weights, counts, new_shifts, all_of_them)
     np.testing.assert_array_equal(new_shifts, again)
     np.testing.assert_allclose(all_of_them, expected, atol=1e-12)
     logs[:, 2] = new[1]

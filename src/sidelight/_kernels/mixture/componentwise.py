@@ -68,10 +68,10 @@ def component_shares(
     component: int,
     new_shifts: Array,
     masses: Array,
-) -> Array:
-    """Return the responsibilities of one component; add those of all to ``masses``."""
+    shares: Array,
+) -> None:
+    """Write the responsibilities of one component to ``shares``; add those of all to ``masses``."""
     n, k = logs.shape
-    shares = np.empty(n)
     values = np.empty(k)
     for i in range(n):
         total, new_shifts[i] = _row(
@@ -81,7 +81,6 @@ def component_shares(
         for m in range(k):
             masses[m] += weights[m] * values[m] * scale
         shares[i] = weights[component] * values[component] * scale
-    return shares
 
 
 @kernel
@@ -95,10 +94,10 @@ def all_shares(
     weights: Array,
     counts: Array,
     new_shifts: Array,
-) -> tuple[float, Array]:
-    """Return the log-likelihood of the rows and the responsibilities of all components."""
+    shares: Array,
+) -> float:
+    """Return the log-likelihood of the rows; write all responsibilities to ``shares``."""
     n, k = logs.shape
-    shares = np.empty((n, k))
     values = np.empty(k)
     likelihood = 0.0
     for i in range(n):
@@ -109,4 +108,4 @@ def all_shares(
         scale = counts[i] / total
         for m in range(k):
             shares[i, m] = weights[m] * values[m] * scale
-    return likelihood, shares
+    return likelihood

@@ -19,12 +19,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from sidelight._fit.buffers import Buffers, buffers
 from sidelight._fit.tiles import OnesExcept
 from sidelight._kernels.mixture.insertion_em import join_rows
 from sidelight._typing import Array
 from sidelight.engine import RowSource
 from sidelight.engine.inner import map_values
-from sidelight.mixture._core import Statistics, feature_tiles
+from sidelight.mixture._core import Statistics, feature_tiles, in_buffers, prepared
 from sidelight.mixture.gaussian._components import GaussianComponents
 from sidelight.mixture.growing._members import Members, OwnedRows
 
@@ -164,6 +165,8 @@ class _PartialPass:
 
     def __init__(self, groups: Sequence[Candidates]) -> None:
         self.groups = groups
+        for group in groups:
+            prepared(group.components)
         self.log_odds = [np.log(group.shares) - np.log1p(-group.shares) for group in groups]
 
     def __call__(
@@ -172,15 +175,17 @@ class _PartialPass:
         sums: list[Array] = []
         members = Members(owner)
         for group, log_odds in zip(self.groups, self.log_odds, strict=True):
-            components = group.components
             gains = np.zeros(len(group))
-            of_group = no_statistics(components, block)
-            for tile, features in feature_rows(components, block, members.of(group.owner)):
-                odds = components.log_density(features)
-                odds += log_odds
-                odds -= log_density[tile, None]
-                join_rows(odds, weights[tile], gains)
-                add_to(of_group, components.statistics(features, odds))
+            of_group = no_statistics(group.components, block)
+            with buffers() as memory:
+                components = in_buffers(group.components, memory)
+                rows = members.of(group.owner)
+                for tile, features in feature_rows(components, block, rows, memory):
+                    odds = components.log_density(features)
+                    odds += log_odds
+                    odds -= log_density[tile, None]
+                    join_rows(odds, weights[tile], gains)
+                    add_to(of_group, components.statistics(features, odds))
             sums += [gains, *of_group]
             sums += [np.zeros(0)] * (3 - len(of_group))  # so that all groups take the same space
         return tuple(sums), ()
@@ -200,11 +205,14 @@ def add_to(sums: list[Array], parts: Statistics) -> None:
 
 
 def feature_rows(
-    components: GaussianComponents, block: Any, rows: Array
+    components: GaussianComponents, block: Any, rows: Array, memory: Buffers
 ) -> Iterator[tuple[Array, Array]]:
     """Some rows of a block and their features, in tiles that fit the cache."""
     for start, stop in feature_tiles(components, rows):
-        yield rows[start:stop], components.features(block[rows[start:stop]])
+        tile = rows[start:stop]
+        taken = memory.array("taken rows", (len(tile), block.shape[1]), block.dtype)
+        np.take(block, tile, axis=0, out=taken, mode="clip")
+        yield tile, components.features(taken)
 
 
 def partial_em(
@@ -305,6 +313,7 @@ def _halves(
         left, right = ends[0::2, :d] - whole.origin, ends[1::2, :d] - whole.origin
         heights = 0.5 * (np.sum(left**2, axis=1) - np.sum(right**2, axis=1))
         cuts.append(((left - right).T, heights))
+    origin = whole.origin
     copies = [pick_components(whole, np.zeros(2 * len(pairs), int)) for _, pairs in splits]
 
     def add(block: Any, owner: Array, weights: Array) -> tuple[tuple[Array, ...], tuple[()]]:
@@ -313,11 +322,15 @@ def _halves(
         for (i, _), (normals, heights), components in zip(splits, cuts, copies, strict=True):
             of_split = no_statistics(components, block)
             counts = np.zeros(components.n_components)
-            for tile, features in feature_rows(components, block, members.of(i)):
-                nearer = (block[tile][:, :d] - whole.origin) @ normals > heights
-                inside = np.stack((nearer, ~nearer), axis=2).reshape(len(tile), -1)
-                counts += inside.sum(axis=0)
-                add_to(of_split, components.statistics(features, inside * weights[tile, None]))
+            with buffers() as memory:
+                own = in_buffers(components, memory)
+                for tile, features in feature_rows(own, block, members.of(i), memory):
+                    nearer = (block[tile][:, :d] - origin) @ normals > heights
+                    inside = np.stack((nearer, ~nearer), axis=2).reshape(len(tile), -1)
+                    counts += inside.sum(axis=0)
+                    resp = memory.array("inside", inside.shape)
+                    np.multiply(inside, weights[tile, None], out=resp)
+                    add_to(of_split, own.statistics(features, resp))
             sums += [counts, *of_split]
         return tuple(sums), ()
 

@@ -14,6 +14,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from sidelight._fit.alternation import Alternation, alternate
+from sidelight._fit.buffers import buffers
 from sidelight._fit.lowest import is_lower
 from sidelight._fit.tiles import OnesExcept
 from sidelight._kernels.mixture.componentwise import all_shares, component_shares
@@ -229,8 +230,10 @@ class ComponentwiseEM:
             block: Any, densities: Densities, counts: Array, shifts: Array
         ) -> tuple[Any, ...]:
             masses = np.zeros(len(weights))
-            shares = component_shares(*densities, weights, counts, component, shifts, masses)
-            return masses, *components.statistics_of(block, component, shares)
+            with buffers() as memory:
+                shares = memory.array("shares", len(counts))
+                component_shares(*densities, weights, counts, component, shifts, masses, shares)
+                return masses, *components.statistics_of(block, component, shares)
 
         masses, *statistics = self._add_up(expect)
         return masses, tuple(statistics)
@@ -245,8 +248,10 @@ class ComponentwiseEM:
         def expect(
             block: Any, densities: Densities, counts: Array, shifts: Array
         ) -> tuple[Any, ...]:
-            likelihood, shares = all_shares(*densities, weights, counts, shifts)
-            return likelihood, *(components.common_statistics(block, shares) if common else ())
+            with buffers() as memory:
+                shares = memory.array("shares", densities[0].shape)
+                likelihood = all_shares(*densities, weights, counts, shifts, shares)
+                return likelihood, *(components.common_statistics(block, shares) if common else ())
 
         likelihood, *statistics = self._add_up(expect, removed)
         return float(likelihood), tuple(statistics)
@@ -280,7 +285,8 @@ def densities_of(components: Any, block: Any) -> RowDensities:
     """Log-densities of the rows of a block, their exponentials, and the shifts of these."""
     logs = components.log_density(block)
     shifts = logs.max(axis=1)
-    return logs, np.exp(logs - shifts[:, None]), shifts
+    linear = logs - shifts[:, None]
+    return logs, np.exp(linear, out=linear), shifts
 
 
 def without_column(logs: Array, linear: Array, shifts: Array, component: int) -> RowDensities:
@@ -324,7 +330,11 @@ class _MessageLength:
     def __call__(self, block: Any, counts: Array) -> tuple[tuple[float], RowDensities]:
         densities = densities_of(self._components, block)
         new_shifts = np.empty(len(counts))
-        likelihood, _ = all_shares(*densities, *NO_COLUMN, self._weights, counts, new_shifts)
+        with buffers() as memory:
+            shares = memory.array("shares", densities[0].shape)
+            likelihood = all_shares(
+                *densities, *NO_COLUMN, self._weights, counts, new_shifts, shares
+            )
         revise(*densities, None, new_shifts)
         return (likelihood,), densities
 

@@ -8,6 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from sidelight._fit.buffers import buffers
+from sidelight._fit.moments import relative_to
 from sidelight._fit.tiles import tiles
 from sidelight._typing import Array
 from sidelight.mixture._core import WithMeans, mml
@@ -116,10 +118,15 @@ class RevisableGaussians(WithMeans):
         factor = self.factors if tied else self.factors[component]
         constant = self.normalizers if tied else self.normalizers[component]
         out = np.empty(len(block))
-        for rows in tiles(len(block), TILE_ROWS):
-            offsets = block[rows] - self.means[component]
-            scaled = offsets @ factor if factor.ndim == 2 else offsets * factor
-            out[rows] = np.einsum("nd,nd->n", scaled, scaled)
+        with buffers() as memory:
+            for rows in tiles(len(block), TILE_ROWS):
+                offsets = relative_to(block[rows], self.means[component], memory)
+                scaled = memory.array("scaled", offsets.shape)
+                if factor.ndim == 2:
+                    np.matmul(offsets, factor, out=scaled)
+                else:
+                    np.multiply(offsets, factor, out=scaled)
+                np.einsum("nd,nd->n", scaled, scaled, out=out[rows])
         out *= -0.5
         out += constant - 0.5 * LOG_2PI * self.means.shape[1]
         return out
@@ -233,11 +240,13 @@ def _moments(block: Array, shares: Array, mean: Array, *, products: bool) -> Sum
     d = len(mean)
     first = np.zeros(d)
     second = np.zeros((d, d) if products else d)
-    for rows in tiles(len(block), TILE_ROWS):
-        offsets = block[rows] - mean
-        weighted = offsets * shares[rows, None]
-        first += weighted.sum(axis=0)
-        second += weighted.T @ offsets if products else np.einsum("nd,nd->d", weighted, offsets)
+    with buffers() as memory:
+        for rows in tiles(len(block), TILE_ROWS):
+            offsets = relative_to(block[rows], mean, memory)
+            weighted = memory.array("weighted", offsets.shape)
+            np.multiply(offsets, shares[rows, None], out=weighted)
+            first += weighted.sum(axis=0)
+            second += weighted.T @ offsets if products else np.einsum("nd,nd->d", weighted, offsets)
     return np.asarray(shares.sum()), first, second
 
 

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from sidelight._fit.buffers import buffers
 from sidelight._fit.tiles import tiles
 from sidelight._kernels.mixture.saliency import (
     add_common_moments,
@@ -222,11 +223,18 @@ class SaliencyComponents(WithMeans):
 
     def statistics_of(self, block: Array, component: int, shares: Array) -> Sums:
         """Weights of what is relevant to a component, offsets from its mean, and their squares."""
+        kept = np.flatnonzero(shares > NEGLIGIBLE)
+        if len(kept) >= 0.7 * len(shares):
+            return self._sums_of(block, component, shares)
+        with buffers() as memory:
+            some = memory.array("kept", (len(kept), block.shape[1]), block.dtype)
+            np.take(block, kept, axis=0, out=some, mode="clip")
+            return self._sums_of(some, component, shares[kept])
+
+    def _sums_of(self, block: Array, component: int, shares: Array) -> Sums:
+        """Sums over all these rows."""
         d = self.means.shape[1]
         mass, first, second = np.zeros(d), np.zeros(d), np.zeros(d)
-        kept = np.flatnonzero(shares > NEGLIGIBLE)
-        if len(kept) < 0.7 * len(shares):
-            block, shares = block[kept], shares[kept]
         sure, mixed = self.sure, self.mixed
         of_sure = np.zeros(len(sure)), np.zeros(len(sure))
         of_mixed = np.zeros(len(mixed)), np.zeros(len(mixed)), np.zeros(len(mixed))
@@ -344,9 +352,13 @@ class SaliencyComponents(WithMeans):
 
 
 def _tiles(block: Array) -> Iterator[tuple[slice, Array]]:
-    """Tiles of rows, one column per row, in float64."""
-    for rows in tiles(len(block), TILE_ROWS):
-        yield rows, np.ascontiguousarray(block[rows].T, dtype=np.float64)
+    """Tiles of rows, one column per row, in float64; a tile is written over by the next."""
+    with buffers() as memory:
+        for rows in tiles(len(block), TILE_ROWS):
+            tile = block[rows]
+            values = memory.array("values", tile.shape[::-1])
+            values[:] = tile.T
+            yield rows, values
 
 
 def _pick(values: Array, features: Array) -> Array:
