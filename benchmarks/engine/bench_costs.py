@@ -1,9 +1,9 @@
 """What a fit costs on a cluster, by method: passes, bytes that travel, memory of the client.
 
 Rows of 16 features in four partitions on one worker. A pass counts whenever something is asked of
-all partitions; orders and answers are measured as they travel, pickled. Memory of the client is what
-Python allocates in it at most; the last column is by how much it grows with every row, from the
-difference of two sizes. Results of rows stay beside the partitions.
+all partitions; orders and answers are measured as they travel, pickled. Memory of the client is
+what Python allocates in it at most, and the last column by how much that grows with every row, from
+the difference of two sizes. Results of rows stay beside the partitions.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ D, N_PARTS, N_PAIRS = 16, 4, 1_000
 
 #: Family, method, and whether pairs are given.
 METHODS: list[tuple[str, Any, bool]] = [
-    ("k-means", KMeans(20, init="k-means||", random_state=0), False),
+    ("k-means", KMeans(20, init="k-means||", n_init=1, random_state=0), False),
     ("k-means", SphericalKMeans(20, init="k-means||", n_init=1, random_state=0), False),
     ("k-means with pairs", COPKMeans(20, init="k-means||", n_init=1, random_state=0), True),
     ("k-means with pairs", PCKMeans(20, init="neighborhoods", n_init=1, random_state=0), True),
