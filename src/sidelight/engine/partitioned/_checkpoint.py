@@ -25,9 +25,10 @@ def checkpoint(
     """Write down the state of the fits inside the block after every pass over the rows.
 
     When the process is killed, the same block with ``resume=True`` goes on after the last pass that
-    was written, with the same result. The file is removed when the block ends well. Fits of methods
-    that read rows block by block (*on disk* in the table of methods) are continued; others begin
-    anew. Results of rows, such as ``labels_``, stay where the rows are until they are looked at.
+    was written, with the same result up to rounding. The file is removed when the block ends well.
+    Fits of methods that read rows block by block (*on disk* in the table of methods) are continued;
+    others begin anew. Results of rows, such as ``labels_``, stay where the rows are until they are
+    looked at.
 
     Parameters
     ----------

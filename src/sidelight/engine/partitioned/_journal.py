@@ -3,8 +3,8 @@
 A fit is a function of its parameters, its random numbers and what its passes over the rows return.
 So the totals of every pass are all that has to survive: they are appended to a file, one entry a
 pass, and a fit that is started again is given them instead of passing over the rows, until it comes
-to where it was. It computes the same then, to the last bit. Row values are not kept: they are made
-again beside the partitions when a pass needs them (:mod:`sidelight.engine.partitioned._orders`).
+to where it was. Row values are not kept: they are made again beside the partitions when a pass
+needs them (:mod:`sidelight.engine.partitioned._orders`), the same up to rounding.
 
 An entry is a line of JSON that says what the step was and how its arrays are nested, the arrays as
 ``.npy``, and a checksum. An entry that was cut off while it was written is dropped.
