@@ -22,7 +22,7 @@ def workers(n: int, threads: int = 1) -> Iterator[Any]:
         yield client
 
 
-def rows_of(n: int, d: int, n_parts: int = 4) -> Any:
+def rows_of(n: int, d: int, n_parts: int = 4, n_groups: int = data.N_GROUPS) -> Any:
     """A Dask array whose partitions are made where they are worked on."""
     import dask
     import dask.array as da
@@ -30,20 +30,22 @@ def rows_of(n: int, d: int, n_parts: int = 4) -> Any:
     make = dask.delayed(piece, pure=True)
     return da.concatenate(
         [
-            da.from_delayed(make(number, size, d), (size, d), np.float32)
+            da.from_delayed(make(number, size, d, n_groups), (size, d), np.float32)
             for number, size in enumerate(sizes(n, n_parts))
         ]
     )
 
 
-def piece(number: int, n: int, d: int) -> np.ndarray:
+def piece(number: int, n: int, d: int, n_groups: int) -> np.ndarray:
     """Rows of a partition; those of any cluster, and of :func:`rows_here`, are the same."""
-    return data.block(number, n, d)
+    return data.block(number, n, d, n_groups)
 
 
-def rows_here(n: int, d: int, n_parts: int = 4) -> np.ndarray:
+def rows_here(n: int, d: int, n_parts: int = 4, n_groups: int = data.N_GROUPS) -> np.ndarray:
     """The rows of :func:`rows_of` in memory."""
-    return np.concatenate([piece(number, m, d) for number, m in enumerate(sizes(n, n_parts))])
+    return np.concatenate(
+        [piece(number, size, d, n_groups) for number, size in enumerate(sizes(n, n_parts))]
+    )
 
 
 def sizes(n: int, n_parts: int) -> list[int]:
