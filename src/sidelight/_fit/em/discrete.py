@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from sidelight._fit.buffers import Buffers, NewArrays
-from sidelight._fit.em.loop import ExponentialFamily, Statistics
+from sidelight._fit.em.components import ExponentialFamily, Statistics
 from sidelight._typing import Array
 
 

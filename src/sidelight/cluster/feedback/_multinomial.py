@@ -17,8 +17,9 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.special import softmax
 
+from sidelight._fit.em.components import Statistics
 from sidelight._fit.em.discrete import MultinomialComponents
-from sidelight._fit.em.loop import EMResult, Parameters, Statistics, log_joint_blocks
+from sidelight._fit.em.loop import EMResult, Parameters, log_joint_blocks
 from sidelight._typing import Array
 from sidelight.cluster.feedback._term_weights import Documents
 from sidelight.engine import RowSource

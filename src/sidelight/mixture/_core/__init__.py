@@ -17,29 +17,31 @@ Offered are
 - criteria for the number of components: :func:`bic`, :func:`aic`, :func:`mdl`, :func:`mml`.
 """
 
-from sidelight._fit.em.discrete import DiscreteComponents, MultinomialComponents, as_floats
-from sidelight._fit.em.loop import (
-    MIN_WEIGHT,
+from sidelight._fit.em.components import (
     Components,
-    ConstrainedPosterior,
-    EMResult,
-    ExpectationMaximization,
     ExponentialFamily,
     InBuffers,
-    LabelledRows,
-    Parameters,
-    Posterior,
     Statistics,
     WithMeans,
     column_sums,
-    components_of_clusters,
-    em,
     feature_tiles,
     in_buffers,
-    log_joint_blocks,
-    normalized_log,
     prepared,
     products,
+)
+from sidelight._fit.em.discrete import DiscreteComponents, MultinomialComponents, as_floats
+from sidelight._fit.em.loop import (
+    MIN_WEIGHT,
+    ConstrainedPosterior,
+    EMResult,
+    ExpectationMaximization,
+    LabelledRows,
+    Parameters,
+    Posterior,
+    components_of_clusters,
+    em,
+    log_joint_blocks,
+    normalized_log,
 )
 from sidelight._fit.moments import data_moments, warn_of_large_reg_covar
 from sidelight.mixture._core._base import (
