@@ -119,10 +119,10 @@ def fit(path: Path, known: Constraints | None, budget: int, n_iter: int) -> Fit:
 
 
 def beside_npy(folder: Path, n: int, d: int, repeats: int) -> list[Row]:
-    """A folder of ten Parquet files beside one file of floats, a budget of an eighth of them."""
+    """A folder of ten Parquet files beside one file of floats, a budget of half of them."""
     files = data.write_parquet(folder / "parquet", n, d, 10)
     array = data.write_npy(folder / "rows.npy", n, d)
-    budget = n * d * 4 // 8
+    budget = n * d * 4 // 2
     rows: list[Row] = []
     for n_iter in (10, 100):
         times: dict[Path, list[Fit]] = {files: [], array: []}

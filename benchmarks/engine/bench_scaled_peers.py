@@ -27,7 +27,7 @@ class Fit(NamedTuple):
 
 
 def run(quick: bool) -> list[Row]:
-    n, seeds = (200_000, 1) if quick else (2_000_000, 3)
+    n, seeds = (100_000, 1) if quick else (1_000_000, 2)
     rows = []
     # As many groups as clusters, and three times as many: the second has no obvious answer.
     for n_groups in (K, 3 * K):
